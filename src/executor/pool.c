@@ -90,14 +90,15 @@ void pool_open(struct pool *pool, const struct about *about, const char *seccomp
         log_error("sandbox: %s", pool->reason.text);
     free(pool->seccomp);
     pool->seccomp = mem_strdup(seccomp);
-    pool->failures = 0;
-    pool->retry_at = 0;
     pool->open = true;
 }
 
 void pool_close(struct pool *pool)
 {
     pool->open = false;
+    pool->unfit = false;
+    pool->failures = 0;
+    pool->retry_at = 0;
 }
 
 void pool_drain(struct pool *pool)

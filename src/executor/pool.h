@@ -25,12 +25,12 @@ struct pool *pool_new(struct engine *engine, struct image *image,
 /* Frees everything without telling the engine: at the very end. */
 void pool_free(struct pool *pool);
 
-/* Lets the pool start containers, with this seccomp profile (copied), if the engine, which says
- * that about itself, has what the profile needs; else pool_reason() says what is missing. Forgets
- * earlier failures. */
+/* Lets a closed pool start containers, with this seccomp profile (copied), if the engine, which
+ * says that about itself, has what the profile needs; else pool_reason() says what is missing. */
 void pool_open(struct pool *pool, const struct about *about, const char *seccomp);
 
-/* Starts no more containers; those that exist stay. */
+/* Starts no more containers; those that exist stay. What was wrong is forgotten: it says nothing of
+ * the engine for which the pool is opened next. */
 void pool_close(struct pool *pool);
 
 /* Removes every container; those that are lent stay the borrower's until pool_return().

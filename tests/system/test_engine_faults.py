@@ -691,6 +691,20 @@ def test_engine_comes_back(engine):
         is_ok(server.run())
 
 
+def test_what_an_engine_left_behind_is_not_held_against_the_next(engine):
+    """Its containers end before it does: a failure, which is forgotten with the engine."""
+    with serving(engine, warm=1) as server:
+        is_ok(server.run())
+        assert wait_until(lambda: [c.state for c in engine.containers.values()] == ["running"], 2)
+        for warm in list(engine.containers.values()):
+            warm.stream.close()
+        assert wait_until(lambda: "the container ended" in server.stderr(), 2)
+        engine.stop()
+        is_refused(server.run(), "no Docker Engine answers", engine.path)
+        engine.start()
+        is_ok(server.run())
+
+
 def test_engine_starts_after_the_server(engine):
     engine.stop()
     with serving(engine) as server:
