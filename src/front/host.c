@@ -97,14 +97,31 @@ bool origin_is_loopback(const char *origin)
     return false;
 }
 
+/* Without the port that its scheme has anyway: browsers leave that out. */
+static size_t origin_length(const char *origin, size_t len)
+{
+    static const struct {
+        const char *scheme, *port;
+    } known[] = {{"http://", ":80"}, {"https://", ":443"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        size_t scheme = strlen(known[i].scheme), port = strlen(known[i].port);
+
+        if (len > scheme + port && strncasecmp(origin, known[i].scheme, scheme) == 0 &&
+            is(origin + len - port, port, known[i].port))
+            return len - port;
+    }
+    return len;
+}
+
 bool origin_in_list(const char *origin, const char *list)
 {
-    size_t whole = strlen(origin);
+    size_t whole = origin_length(origin, strlen(origin));
     const char *entry;
     size_t len;
 
     while ((entry = next_entry(&list, &len)) != NULL) {
-        if (len == whole && strncasecmp(entry, origin, len) == 0)
+        if (origin_length(entry, len) == whole && strncasecmp(entry, origin, whole) == 0)
             return true;
     }
     return false;

@@ -17,4 +17,6 @@ bool host_in_list(const char *host, const char *list);
 
 /* http or https at a loopback host. */
 bool origin_is_loopback(const char *origin);
+
+/* The port that a scheme has anyway may be there or not, on either side (RFC 6454, section 4). */
 bool origin_in_list(const char *origin, const char *list);

@@ -254,6 +254,13 @@ static void hosts(void **state)
     assert_false(origin_is_loopback("http://localhost/"));
     assert_true(origin_in_list("HTTPS://a.example", "x https://A.example"));
     assert_false(origin_in_list("https://a.example/", "https://a.example"));
+    assert_true(origin_in_list("https://a.example", "https://a.example:443"));
+    assert_true(origin_in_list("http://a.example:80", "https://b.example:443,HTTP://a.example"));
+    assert_true(origin_in_list("http://[::1]", "http://[::1]:80"));
+    assert_false(origin_in_list("https://a.example", "https://a.example:80"));
+    assert_false(origin_in_list("http://a.example", "http://a.example:8080"));
+    assert_false(origin_in_list("https://a.example:4430", "https://a.example:443"));
+    assert_false(origin_in_list("https://:443", "https://"));
 }
 
 static void accepts(void **state)
