@@ -288,6 +288,8 @@ static int apply_file(struct config *config, const char *flag, cJSON **ret_profi
     const char *path = flag ? flag : variable;
     bool named = path && *path;
 
+    if (flag && *flag == '\0')
+        return error_set(err, "--config=: must be the path of a file, or " CONFIG_NO_FILE);
     if (!named)
         path = DEFAULT_FILE;
     if (strcmp(path, CONFIG_NO_FILE) == 0)

@@ -122,6 +122,9 @@ static void odd_files(void **state)
     unload(&l);
     LOAD(l, "--config=/tmp");
     expect_error(&l, "/tmp: cannot be read");
+    unload(&l);
+    LOAD(l, "--config=");
+    expect_error(&l, "--config=: must be the path of a file, or none");
 }
 
 static void variables(void **state)
