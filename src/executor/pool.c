@@ -95,8 +95,7 @@ void pool_open(struct pool *pool, const struct about *about, const char *seccomp
 
 void pool_close(struct pool *pool)
 {
-    pool->open = false;
-    pool->unfit = false;
+    pool->open = pool->unfit = pool->sound = false;
     pool->failures = 0;
     pool->retry_at = 0;
 }
@@ -176,11 +175,11 @@ static void note_failure(struct pool *pool, const struct container *container)
         image_reset(pool->image);
         image_look(pool->image);
     }
+    pool->sound = false;
     if (!pool->open)
         return;
     pool->failures++;
     pool->start_failures++;
-    pool->sound = false;
     if (pool->failures < 5)
         wait = (int64_t)BACKOFF_MS << pool->failures;
     pool->retry_at = clock_ms() + wait;

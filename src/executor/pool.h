@@ -29,8 +29,8 @@ void pool_free(struct pool *pool);
  * says that about itself, has what the profile needs; else pool_reason() says what is missing. */
 void pool_open(struct pool *pool, const struct about *about, const char *seccomp);
 
-/* Starts no more containers; those that exist stay. What was wrong is forgotten: it says nothing of
- * the engine for which the pool is opened next. */
+/* Starts no more containers; those that exist stay. What was found, good or bad, is forgotten: it
+ * says nothing of the engine for which the pool is opened next. */
 void pool_close(struct pool *pool);
 
 /* Removes every container; those that are lent stay the borrower's until pool_return().
@@ -74,8 +74,8 @@ bool pool_take_stray(struct pool *pool);
 /* Whether the engine may have a container of this pool whose id is not known yet. */
 bool pool_is_creating(const struct pool *pool);
 
-/* Whether the last container that came up, or failed to, proved its walls; where none is kept warm,
- * whether none has failed to. */
+/* Whether the last container that came up, or failed to, since pool_open() proved its walls; where
+ * none is kept warm, whether none has failed to. */
 bool pool_is_sound(const struct pool *pool);
 
 /* Containers that were started since pool_new(), and those of them that were never ready. */

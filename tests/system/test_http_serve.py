@@ -282,6 +282,18 @@ def test_ready_once_the_engine_is_there(engine):
         server.log.close()
 
 
+def test_the_next_engine_has_its_walls_to_prove(engine):
+    with serve(engine, "--warm=1") as server:
+        assert wait_until(server.is_ready, 5)
+        engine.stop()
+        assert wait_until(lambda: not server.is_ready(), 5)
+        engine.play = lambda s: s.hold()
+        engine.start()
+        assert wait_until(lambda: engine.count("attach") == 2, 5)
+        assert wait_until(lambda: "no container has proven its walls"
+                          in server.ask(head("GET", "/readyz")).body.decode(), 5)
+
+
 # --- hang-ups and the end
 
 
