@@ -6,13 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/fake"))
 BINARY = os.path.abspath(os.environ.get("PYTHON_SANDBOX_BINARY") or ROOT / "build/python-sandbox")
 CLOSE_S = 2.5  # from the end of the input to the end of the process
 
@@ -191,3 +189,18 @@ def is_refused(result, *parts):
 
 def is_ok(result, stdout="hello\n"):
     assert result.status == "ok" and result.stdout == stdout, result
+
+
+# What a supervisor of the fake engine does
+
+STARTED = (lambda s: s.started(), lambda s: s.out(b"partial"))
+
+
+def job_then(*steps):
+    def play(s):
+        s.hello()
+        s.job()
+        for step in steps:
+            step(s)
+
+    return play

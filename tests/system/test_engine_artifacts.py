@@ -8,13 +8,6 @@ import time
 import pytest
 
 from served import run, serving
-from engine import Engine
-
-
-@pytest.fixture
-def engine():
-    with Engine() as engine:
-        yield engine
 
 
 def leaving(*acts, code=0):

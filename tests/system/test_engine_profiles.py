@@ -8,15 +8,9 @@ import time
 import pytest
 
 from served import is_ok, is_refused, serving, wait_until
-from engine import Engine, well
+from engine import well
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def engine():
-    with Engine() as engine:
-        yield engine
 
 
 @pytest.fixture

@@ -5,19 +5,13 @@ import json
 import pytest
 
 from served import is_ok, is_refused, run
-from engine import Engine, hello, status, well
+from engine import hello, status, well
 
 USUAL = ["null", "zero", "full", "random", "urandom", "tty"]
 CARD = [*USUAL, "nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
 RUNTIMES = {"Runtimes": {"runc": {"path": "runc"}, "nvidia": {"path": "nvidia-container-runtime"}}}
 CDI = {"Runtimes": {"runc": {}}, "CDISpecDirs": ["/etc/cdi"]}
 FOUND = {**CDI, "DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=0"}]}
-
-
-@pytest.fixture
-def engine():
-    with Engine() as engine:
-        yield engine
 
 
 def configuration(folder, gpus):

@@ -13,16 +13,10 @@ import time
 import pytest
 
 from served import BINARY, processes_of, wait_until
-from engine import Engine, well
+from engine import well
 from web import JSON, Client, ask, call_message, head, message, post
 
 TOKEN = "A" * 20 + "b" * 23
-
-
-@pytest.fixture
-def engine():
-    with Engine() as engine:
-        yield engine
 
 
 def environment(**extra):

@@ -250,3 +250,14 @@ def took(least, most):
     start = time.monotonic()
     yield
     assert least <= time.monotonic() - start <= most
+
+
+def refused(front, request, status, method="POST"):
+    """A refusal ends its connection."""
+    with front.client() as client:
+        client.send(request)
+        reply = client.receive(method)
+        assert reply.status == status, reply
+        assert reply.headers.get("connection") == "close", reply
+        assert client.ended()
+        return reply
