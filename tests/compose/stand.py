@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SOCKET = "/var/run/docker.sock"
 LABEL = "python-sandbox.owner"
+COMPOSE = "docker-compose"
 HARDENED = ["--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"]
 
 
@@ -131,7 +132,7 @@ class Project:
     def compose(self, *arguments, **options):
         options = {"timeout": 180, **options}
         self.started = self.started or arguments[0] == "up"
-        return run(["docker-compose", *self.files, *arguments], cwd=self.folder, env=self.env, **options)
+        return run([COMPOSE, *self.files, *arguments], cwd=self.folder, env=self.env, **options)
 
     def ident(self, service="server"):
         return self.compose("ps", "--quiet", service).stdout.strip()

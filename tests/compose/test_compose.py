@@ -61,7 +61,7 @@ def test_the_server_is_walled_in(project):
 
 
 def test_the_image_for_scripts_came_with_it(project, base_image):
-    state = inspect(project.compose("ps", "--quiet", "image").stdout.strip())
+    state = inspect(project.compose("ps", "--all", "--quiet", "image").stdout.strip())
     assert (state["State"]["Status"], state["State"]["ExitCode"]) == ("exited", 0)
     assert state["Config"]["Image"] == base_image
 
@@ -267,7 +267,7 @@ def test_init_tells_what_env_lacks(server_image, base_image, tmp_path):
 
 def resolved(project, *overrides):
     files = ["--file=docker-compose.yml", *("--file=%s.yml" % name for name in overrides)]
-    return run(["docker-compose", *files, "config"], cwd=project.folder, env={**project.env, "SANDBOX_NAME": NAME}).stdout
+    return run([stand.COMPOSE, *files, "config"], cwd=project.folder, env={**project.env, "SANDBOX_NAME": NAME}).stdout
 
 
 @pytest.mark.parametrize("overrides", [(), *((name,) for name in OVERRIDES), OVERRIDES])
