@@ -23,7 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docker"))
 
 import datascience  # noqa: E402
 import warm  # noqa: E402
-from sandbox import IMAGES, Engine, EngineError, end, engine_flags, py, spawn, wait_until  # noqa: E402
+from docker_engine import Engine, EngineError  # noqa: E402
+from sandbox import IMAGES, end, engine_flags, py, spawn, wait_until  # noqa: E402
 
 PRELOAD = ["pandas"]
 READY_S = 120

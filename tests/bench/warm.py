@@ -17,7 +17,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docker"))
 
-from sandbox import IMAGES, Engine, Server, wait_until  # noqa: E402
+from docker_engine import Engine  # noqa: E402
+from sandbox import IMAGES, Server, wait_until  # noqa: E402
 
 WARM = 2
 REFILL_WAIT_S = 3

@@ -2,6 +2,7 @@
 
 import subprocess
 
+import docker_engine
 import sandbox
 
 TAG = "python-sandbox-test:science"
@@ -27,5 +28,5 @@ def ensure(engine, base):
     # An engine that the set-up started may have no network for containers but the host's.
     done = build("--profile=datascience", "--base=" + base, "--tag=" + TAG, "--network=host")
     if done.returncode:
-        raise sandbox.EngineError(done.stderr[-1500:])
+        raise docker_engine.EngineError(done.stderr[-1500:])
     return TAG

@@ -7,6 +7,7 @@ import datascience
 import modules
 import pytest
 import pytorch
+import docker_engine
 import sandbox
 
 TEST_TIMEOUT_S = 90
@@ -20,7 +21,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def engine():
-    found = sandbox.Engine()
+    found = docker_engine.Engine()
     if not found.answers():
         pytest.exit("no Docker Engine answers at %s; run docker/engine.sh" % found.path, 1)
     if not os.access(sandbox.BINARY, os.X_OK):
@@ -49,7 +50,7 @@ def datascience_image(engine, base_image):
     """Made on first use, which takes minutes: tests with it limit their own time only."""
     try:
         return datascience.ensure(engine, base_image)
-    except (OSError, subprocess.SubprocessError, sandbox.EngineError) as error:
+    except (OSError, subprocess.SubprocessError, docker_engine.EngineError) as error:
         lacking("no image with data-science packages: %s" % error)
 
 
@@ -64,7 +65,7 @@ def torch_image(engine, base_image):
     """Made on first use, as the one above."""
     try:
         return pytorch.ensure(engine)
-    except (OSError, subprocess.SubprocessError, sandbox.EngineError) as error:
+    except (OSError, subprocess.SubprocessError, docker_engine.EngineError) as error:
         lacking("no image with torch: %s" % error)
 
 

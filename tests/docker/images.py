@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 import tempfile
 
-import sandbox
+import docker_engine
 
 RECIPE_LABEL = "python-sandbox-test.recipe"
 STEP_TIMEOUT_S = 600
@@ -39,7 +39,7 @@ def add_folder(engine, ident, folder, where):
         file.seek(0)
         status, text = engine.raw("PUT", "/containers/%s/archive?path=/" % ident, file, STEP_TIMEOUT_S)
     if status != 200:
-        raise sandbox.EngineError("cannot fill the test image: %d %s" % (status, text[:500]))
+        raise docker_engine.EngineError("cannot fill the test image: %d %s" % (status, text[:500]))
 
 
 def ensure(engine, tag, key, base, fill, command):

@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 
 import pytest
-from sandbox import Engine, members, wait_until
+from docker_engine import Engine
+from sandbox import members, wait_until
 
 WANTED = os.environ.get("PYTHON_SANDBOX_TEST_ENGINE_RESTART") == "1"
 

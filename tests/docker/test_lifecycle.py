@@ -14,17 +14,8 @@ import tarfile
 import time
 
 import pytest
-from sandbox import (
-    BINARY,
-    LABEL,
-    Server,
-    assert_gone,
-    end,
-    processes,
-    py,
-    spawn,
-    wait_until,
-)
+from docker_engine import LABEL
+from sandbox import BINARY, Server, assert_gone, end, processes, py, spawn, wait_until
 
 NOWHERE = "/nonexistent/docker.sock"
 SLEEP = "import time; print('started', flush=True); time.sleep(60)"

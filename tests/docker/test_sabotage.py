@@ -11,7 +11,8 @@ import typing
 
 import pytest
 from sabotage import Proxy
-from sandbox import Engine, Server, wait_until
+from docker_engine import Engine
+from sandbox import Server, wait_until
 
 CREATES_MAX = 6
 MARKER = "the-script-ran"

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 
+import docker_engine
 import pytest
 import sandbox
 from names import NameServer, own_address
@@ -111,7 +112,7 @@ class Machine:
     def containers(self):
         """Those of the server that runs or ran as the unit, by process id and process namespace."""
         space = "pidns=%d" % pathlib.Path("/proc/%d/ns/pid" % self.init).stat().st_ino
-        return [c["Id"] for c in self.engine.containers() if space in c["Labels"][sandbox.LABEL]]
+        return [c["Id"] for c in self.engine.containers() if space in c["Labels"][docker_engine.LABEL]]
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import docker_engine
 import sandbox
 from sandbox import wait_until
 
@@ -86,7 +87,7 @@ class Node:
         self.alive = True
         kinds = ("net", "mount", "pid", "ipc", "uts", "fork", "kill-child", "mount-proc", "propagation=private")
         self.machine = Namespaces(kinds, HERE / "machine.sh", name, self.folder)
-        self.engine = sandbox.Engine(str(self.folder / "docker.sock"))
+        self.engine = docker_engine.Engine(str(self.folder / "docker.sock"))
 
     def connect(self):
         peer = ["peer", "name", "eth0", "netns", str(self.machine.pid)]
