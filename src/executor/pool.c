@@ -13,6 +13,7 @@
 #include "executor/image.h"
 
 #define STARTS_MAX     2
+#define PAUSE_MS       100
 #define BACKOFF_MS     1000
 #define BACKOFF_MAX_MS 30000
 
@@ -28,6 +29,7 @@ struct member {
     int64_t started_at;
     int64_t leave_at; /* CLOCK_NEVER until it was returned */
     bool lent;
+    bool proven; /* its walls stood */
 };
 
 TAILQ_HEAD(members, member);
@@ -164,11 +166,10 @@ bool pool_shed(struct pool *pool, int64_t wanted)
     return false;
 }
 
-/* A container that nobody had yet and that ended: the next start waits, longer each time. */
-static void note_failure(struct pool *pool, const struct container *container)
+/* A container that nobody had yet and that ended. The next start waits, longer each time; but one
+ * that was ready was removed by somebody, and calls wait for the next. */
+static void note_end(struct pool *pool, const struct container *container, bool proven)
 {
-    int64_t wait = BACKOFF_MAX_MS;
-
     error_set(&pool->reason, "image %s: %s", image_reference(pool->image),
               container_facts(container)->error.text);
     if (container_facts(container)->image_missing) {
@@ -178,20 +179,20 @@ static void note_failure(struct pool *pool, const struct container *container)
     pool->sound = false;
     if (!pool->open)
         return;
-    pool->failures++;
-    pool->start_failures++;
-    if (pool->failures < 5)
-        wait = (int64_t)BACKOFF_MS << pool->failures;
-    pool->retry_at = clock_ms() + wait;
+    pool->failures += !proven;
+    pool->start_failures += !proven;
+    pool->retry_at = clock_ms() + PAUSE_MS;
+    if (!proven)
+        pool->retry_at += pool->failures < 5 ? BACKOFF_MS << pool->failures : BACKOFF_MAX_MS;
     log_error("sandbox: %s", pool->reason.text);
 }
 
-static void note_ready(struct pool *pool, const struct container *container)
+static void note_ready(struct pool *pool, struct member *member)
 {
-    const struct container_facts *facts = container_facts(container);
+    const struct container_facts *facts = container_facts(member->container);
 
     pool->failures = 0;
-    pool->sound = true;
+    pool->sound = member->proven = true;
     if (pool->python && strcmp(pool->python, facts->python) == 0 &&
         strcmp(pool->modules, facts->modules) == 0)
         return;
@@ -210,7 +211,7 @@ static void step_member(struct pool *pool, struct member *member, bool quiet)
     container_step(container);
     if (container_state(container) == CONTAINER_ENDED && !member->lent) {
         if (member->leave_at == CLOCK_NEVER)
-            note_failure(pool, container);
+            note_end(pool, container, member->proven);
         container_remove(container);
     }
     if (member->leave_at != CLOCK_NEVER && (quiet || now >= member->leave_at))
@@ -226,7 +227,7 @@ void pool_step(struct pool *pool, bool quiet)
     for (member = TAILQ_FIRST(&pool->members); member; member = next) {
         next = TAILQ_NEXT(member, link);
         if (container_state(member->container) == CONTAINER_READY)
-            note_ready(pool, member->container);
+            note_ready(pool, member);
         step_member(pool, member, quiet);
     }
 }

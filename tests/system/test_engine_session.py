@@ -124,11 +124,8 @@ def test_engine_comes_back(engine):
 
 def test_what_an_engine_left_behind_is_not_held_against_the_next(engine):
     """Its containers end before it does: a failure, which is forgotten with the engine."""
+    engine.plays = [lambda s: None]
     with serving(engine, warm=1) as server:
-        is_ok(server.run())
-        assert wait_until(lambda: [c.state for c in engine.containers.values()] == ["running"], 2)
-        for warm in list(engine.containers.values()):
-            warm.stream.close()
         assert wait_until(lambda: "the container ended" in server.stderr(), 2)
         engine.stop()
         is_refused(server.run(), "no Docker Engine answers", engine.path)
@@ -201,6 +198,18 @@ def test_warm_container_that_ends_is_replaced(engine):
         ended.set()
         assert wait_until(lambda: engine.count("start") == 2, 5)
         is_ok(server.run())
+
+
+def test_a_call_waits_for_what_replaces_a_warm_container(engine):
+    """Somebody removed it; nothing is wrong with the engine."""
+    with serving(engine, warm=1) as server:
+        for _ in range(3):
+            assert wait_until(lambda: [c.state for c in engine.containers.values()] == ["running"], 2)
+            assert wait_until(lambda: "frame H" in engine.happenings, 2)
+            time.sleep(0.1)
+            engine.happenings.clear()
+            next(iter(engine.containers.values())).stream.close()
+            is_ok(server.run())
 
 
 def test_killed_server_leaves_nothing(engine):
