@@ -110,6 +110,7 @@ void run_outputs_begin(struct run_outputs *outputs, const struct artifact *artif
     outputs->left = 0;
     if (artifact->reason != ARTIFACT_WHOLE) {
         tell(outputs, outputs->name, artifact_reason_text(artifact->reason));
+        outputs->failed = outputs->failed || artifact->reason != ARTIFACT_SPECIAL;
         return;
     }
     if (path_check(artifact->name, artifact->name_len, &err) < 0) {
@@ -159,6 +160,7 @@ void run_outputs_end(struct run_outputs *outputs)
     }
     if (outputs->count == 0)
         return;
+    outputs->failed = outputs->failed || outputs->dir;
     (void)buf_addf(
         outputs->told, "python-sandbox: %s%" PRIu64 "%s figure%s or file%s %s\n",
         outputs->at_least ? "at least " : "", outputs->count, outputs->dir ? " more" : "",

@@ -148,12 +148,30 @@ def test_hostile_outputs(folder):
         open('outputs/good', 'w').write('x')
         """
     status, _, err = folder.run(code, "--outputs=out")
-    assert status == 0, err
+    assert status == EXIT_SANDBOX, err
     assert folder.tree("out") == {"good": b"x"}
     lines = err.splitlines()
     assert len(lines) == 5 and all(line.startswith("python-sandbox: ") for line in lines), lines
     assert sum("not a regular file" in line for line in lines) == 2
     assert "giant is not in out: sparse" in err and "\\xff is not in out: its name" in err
+
+
+@pytest.mark.parametrize("code, words", [
+    ("open(b'outputs/\\xff', 'w').write('x')", "its name is not text"),
+    ("open('outputs/giant', 'wb').truncate(3 << 30)", "sparse, or too large"),
+    ("os.makedirs('outputs' + '/d' * 45)", "it could not be read"),
+    ("for n in range(10100): open('outputs/%d' % n, 'w').write('x')",
+     "at least 1 more figure or file did not come along"),
+])
+def test_a_file_that_is_lost_is_told_and_shows_in_the_status(folder, code, words):
+    status, _, err = folder.run("import os\n" + code, "--outputs=out")
+    assert status == EXIT_SANDBOX and words in err, err
+    assert folder.run("import os\n" + code + "\nexit(3)", "--outputs=again")[0] == 3
+
+
+def test_links_and_devices_are_no_loss(folder):
+    status, _, err = folder.run("import os; os.symlink('a', 'outputs/b'); os.mkfifo('outputs/f')", "--outputs=out")
+    assert status == 0 and err.count("not a regular file") == 2, err
 
 
 def test_many_outputs(folder):

@@ -50,6 +50,18 @@ def colours(result):
     return re.findall(r"<(\w+)>", result.stdout.decode())
 
 
+def test_a_figure_leaves_files_their_names(run):
+    code = """
+        for number in 1, 3:
+            open('outputs/figure-%d.png' % number, 'w').write('of the script')
+        for number in range(2):
+            plt.figure(); plt.plot([1])
+    """
+    result = ok(run(code))
+    shown = [(a.kind, a.name) for a in result.artifacts]
+    assert shown == [(FIGURE, "figure-2.png"), (FIGURE, "figure-4.png"), (FILE, "figure-1.png"), (FILE, "figure-3.png")]
+
+
 # Each draws one figure that is all of one colour, and the end tells what each picture shows.
 PAINT = """
 def paint(colour, **options):

@@ -52,6 +52,14 @@ def is_plain(character):
     return code >= 0xA0 and character not in UNSAFE or 0x20 <= code < 0x7F
 
 
+def free_names():
+    """For figures: figure-1.png and so on, without those that files of the script's have."""
+    for number in itertools.count(1):
+        name = "figure-%d.png" % number
+        if not os.path.lexists("%s/%s" % (OUTPUTS, name)):
+            yield name
+
+
 class Collector:
     """Sends figures and files, once everything but PID 1 is dead. Nothing that lies there may hold
     it up or harm it: what is looked at, read, hashed and sent is bounded, and so is the time."""
@@ -98,6 +106,7 @@ class Collector:
             names = [entry.name for entry in itertools.islice(entries, self.look + 1)]
         if len(names) > self.look:
             self.more = True
+            self.rest += 1
             names.pop()
         self.look -= len(names)
         return sorted(names, key=os.fsencode)
@@ -107,12 +116,13 @@ class Collector:
             folder = open_folder(top, os.path.basename(FIGURES))
         except OSError:
             return
-        number = 0
+        count = 0
+        shown = free_names()
         for name in self.names_in(folder):
             if name.endswith(".png"):
-                number += 1
-                if number <= FIGURES_MAX and self.goes_on():
-                    yield from self.file(folder, name, KIND_FIGURE, b"figure-%d.png" % number)
+                count += 1
+                if count <= FIGURES_MAX and self.goes_on():
+                    yield from self.file(folder, name, KIND_FIGURE, next(shown).encode())
                 else:
                     self.rest += 1
             elif name == os.path.basename(FIGURES_MORE):
