@@ -56,20 +56,20 @@ void excerpt_done(struct excerpt *excerpt)
     buf_done(&excerpt->tail);
 }
 
-static size_t put_plain(struct buf *out, const struct buf *text)
+static size_t put_plain(struct buf *out, const struct buf *text, bool fold)
 {
     if (text->len > 0)
-        plain_put(out, text->data, text->len);
+        plain_put(out, text->data, text->len, fold);
     return out->len > 0 ? text_count(out->data, out->len) : 0;
 }
 
-void excerpt_init_plain(struct excerpt *excerpt, const struct excerpt *original)
+void excerpt_init_plain(struct excerpt *excerpt, const struct excerpt *original, bool fold)
 {
     *excerpt = (struct excerpt){.gap = original->gap, .total = original->total};
     buf_init(&excerpt->head, TEXT_MAX);
     buf_init(&excerpt->tail, TEXT_MAX);
-    excerpt->head_chars = put_plain(&excerpt->head, &original->head);
-    excerpt->tail_chars = put_plain(&excerpt->tail, &original->tail);
+    excerpt->head_chars = put_plain(&excerpt->head, &original->head, fold);
+    excerpt->tail_chars = put_plain(&excerpt->tail, &original->tail, fold);
 }
 
 size_t excerpt_chars(const struct excerpt *excerpt)

@@ -24,9 +24,9 @@ void excerpt_init(struct excerpt *excerpt, const struct buf *head, const struct 
                   const struct outcome_total *total);
 void excerpt_done(struct excerpt *excerpt);
 
-/* A copy as plain text (front/plain.h). Gap and total are the original's: they count what was
- * written. */
-void excerpt_init_plain(struct excerpt *excerpt, const struct excerpt *original);
+/* A copy as plain text (front/plain.h), folded or not. Gap and total are the original's: they count
+ * what was written. */
+void excerpt_init_plain(struct excerpt *excerpt, const struct excerpt *original, bool fold);
 
 /* Characters that are here. */
 size_t excerpt_chars(const struct excerpt *excerpt);

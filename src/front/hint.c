@@ -7,9 +7,10 @@
 #define FENCE "```"
 
 struct hint {
-    const char *error[4]; /* one of these stands in the error */
-    unsigned code;        /* and the code has one of these, where any are named */
-    bool without_stdin;   /* and the call gave no stdin */
+    const char *error[4];  /* one of these stands in the error */
+    unsigned code;         /* and the code has one of these, where any are named */
+    bool without_stdin;    /* and the call gave no stdin */
+    const char *unless[3]; /* and none of these stands in the error */
     const char *text;
 };
 
@@ -33,15 +34,22 @@ static const struct hint hints[] = {
     {.error = {"EOFError: EOF when reading a line"},
      .without_stdin = true,
      .text = "input() found no stdin; pass the lines it should read in the argument stdin"},
+    {.error = {"[Errno 13] Permission denied: '/tmp/", "[Errno 13] Permission denied: '/workspace/",
+               "[Errno 13] Permission denied: './"},
+     .text =
+         "programs cannot be started from /workspace and /tmp unless the profile says exec; run "
+         "scripts with their interpreter, such as sys.executable or sh"},
     {.error = {"Read-only file system", "[Errno 13] Permission denied", "directory: '/mnt/",
                "directory: '/home/"},
+     .unless = {"denied: '/tmp/", "denied: '/workspace/", "denied: './"},
      .text =
          "files of the call are in /workspace (the current directory), files of the host are not "
          "there; what is to come back is written to /workspace/outputs, all else to /workspace or "
          "/tmp"},
     {.error = {"No space left on device"},
-     .text =
-         "/workspace and /tmp are small and in memory; write less, or remove what is not needed"},
+     .text = "/workspace, /tmp and /dev/shm are small and in memory, and hold a limited number of "
+             "files; "
+             "write less, or remove what is not needed"},
     {.error = {"socket.gaierror", "Name or service not known",
                "Temporary failure in name resolution", "Network is unreachable"},
      .text = "there is no network here; only localhost inside the script can be reached"},
@@ -79,18 +87,21 @@ unsigned hint_of_code(const char *code, size_t len)
     return found;
 }
 
+static bool has_one(const char *error, size_t len, const char *const *needles, size_t count)
+{
+    for (size_t i = 0; i < count && needles[i] != NULL; i++)
+        if (memmem(error, len, needles[i], strlen(needles[i])) != NULL)
+            return true;
+    return false;
+}
+
 static bool hint_fits(const struct hint *hint, unsigned code, bool without_stdin, const char *error,
                       size_t len)
 {
     if ((hint->code != 0 && (hint->code & code) == 0) || (hint->without_stdin && !without_stdin))
         return false;
-    for (size_t i = 0; i < sizeof(hint->error) / sizeof(hint->error[0]); i++) {
-        const char *needle = hint->error[i];
-
-        if (needle != NULL && memmem(error, len, needle, strlen(needle)) != NULL)
-            return true;
-    }
-    return false;
+    return has_one(error, len, hint->error, sizeof(hint->error) / sizeof(hint->error[0])) &&
+           !has_one(error, len, hint->unless, sizeof(hint->unless) / sizeof(hint->unless[0]));
 }
 
 void hint_put(struct buf *out, unsigned code, bool without_stdin, const char *error, size_t len)

@@ -106,7 +106,7 @@ static bool goes_on(const struct run *run, const char *line, size_t len)
     return run->count > 0 && len > 0 && len == run->len && memcmp(line, run->line, len) == 0;
 }
 
-int plain_put(struct buf *out, const char *utf8, size_t len)
+int plain_put(struct buf *out, const char *utf8, size_t len, bool fold)
 {
     struct run run = {.count = 0};
 
@@ -114,7 +114,7 @@ int plain_put(struct buf *out, const char *utf8, size_t len)
         const char *newline = memchr(utf8, '\n', len);
         size_t line = newline != NULL ? (size_t)(newline - utf8) : len;
 
-        if (!goes_on(&run, utf8, line)) {
+        if (!fold || !goes_on(&run, utf8, line)) {
             if (end_run(out, &run) < 0)
                 return -1;
             run = (struct run){.line = utf8, .len = line};

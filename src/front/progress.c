@@ -84,7 +84,7 @@ static void put_last_line(struct buf *out, const struct progress *progress)
     if (end > start)
         text_repair(&text, progress->kept + start, end - start);
     if (text.len > 0)
-        plain_put(&plain, text.data, text.len);
+        plain_put(&plain, text.data, text.len, false);
     for (size_t i = 0; i < plain.len; i++) {
         if ((unsigned char)plain.data[i] < ' ' && plain.data[i] != '\n')
             plain.data[i] = ' ';

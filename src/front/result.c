@@ -104,7 +104,7 @@ static void view_init(struct view *view, const struct result *result,
         excerpt_init(&view->raw[i], result->head[i], result->tail[i], &outcome->total[i]);
     view_init_value(&view->raw[PART_VALUE], outcome);
     for (int i = 0; i < PART_COUNT; i++)
-        excerpt_init_plain(&view->plain[i], &view->raw[i]);
+        excerpt_init_plain(&view->plain[i], &view->raw[i], i == PART_STDERR);
 
     buf_init(&view->message, MESSAGE_MAX);
     if (outcome->message != NULL)

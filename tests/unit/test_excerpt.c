@@ -158,9 +158,20 @@ static void test_plain(void **state)
 
         buf_init(&out, 1000);
         buf_add_text(&out, "");
-        assert_int_equal(plain_put(&out, cases[i].from, strlen(cases[i].from)), 0);
+        assert_int_equal(plain_put(&out, cases[i].from, strlen(cases[i].from), true), 0);
         assert_string_equal(out.data, cases[i].to);
     }
+}
+
+static void test_plain_without_folds(void **state)
+{
+    static const char text[] = "a\na\na\na\na\na\na\n";
+    auto_buf struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    assert_int_equal(plain_put(&out, text, strlen(text), false), 0);
+    assert_string_equal(out.data, text);
 }
 
 /* A copy as plain text still counts what the script wrote. */
@@ -180,7 +191,7 @@ static void test_plain_keeps_totals(void **state)
     buf_add_text(&head, "\r1\r2\r3");
     buf_add_text(&tail, "\r998\r999\n");
     excerpt_init(&raw, &head, &tail, &total);
-    excerpt_init_plain(&plain, &raw);
+    excerpt_init_plain(&plain, &raw, true);
     assert_int_equal(excerpt_put(&out, &plain, 100, 50), 0);
     assert_string_equal(out.data, "3\n… 985 characters left out of 1,000 …\n999\n");
     excerpt_done(&raw);
@@ -216,9 +227,13 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuts),  cmocka_unit_test(test_adds_up),
-        cmocka_unit_test(test_share), cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_plain_keeps_totals),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_adds_up),
+        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_plain_without_folds),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_plain_keeps_totals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
