@@ -268,7 +268,10 @@ def test_multiprocessing(run, method):
         ("'doc'\n'value'", "'value'"),
         ("if True:\n    3", None),
         ("class A:\n    def __repr__(self): raise ValueError\nA()", "<repr failed: ValueError>"),
-        ("class A:\n    def __repr__(self): return 1\nA()", "<repr failed: TypeError>"),
+        ("class A:\n    def __repr__(self): return 1\nA()", "<repr failed: TypeError: __repr__ returned non-string (type int)>"),
+        ("10 ** 5000", "<repr failed: ValueError: Exceeds the limit (4300 digits) for integer string "
+         "conversion; use sys.set_int_max_str_digits() to increase the limit>"),
+        ("import os\nchild = os.fork()\nif child: os.wait()\n'parent' if child else 'child'", "'parent'"),
         ("x = 1\n'\\ud800'", "'\\ud800'"),
         ("class A:\n    def __repr__(self): return '\\ud800'\nA()", "\\ud800"),
         ("'é' * 32767", "'" + "é" * 32767 + "'"),

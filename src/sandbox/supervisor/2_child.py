@@ -333,7 +333,8 @@ def run_script(job, value_fd, figures, end):
         exec(body, namespace)
         if last is not None:
             value = eval(last, namespace)
-            if value is not None and not figures.shows(value):
+            # A process that the script has forked comes here as well.
+            if value is not None and os.getpid() == figures.pid and not figures.shows(value):
                 send_value(value_fd, pipe, value)
     except BaseException as error:
         taken = end.takes(error)
@@ -371,12 +372,19 @@ def send_value(fd, pipe, value):
     try:
         text = value_text(value)
     except BaseException as error:
-        text = "<repr failed: %s>" % type(error).__name__
+        text = "<repr failed: %s>" % error_text(error)
     data = value_bytes(text)
     with contextlib.suppress(OSError):
         # The script may have closed it and have opened something else in its place.
         while data and os.path.samestat(os.fstat(fd), pipe):
             data = data[os.write(fd, data) :]
+
+
+def error_text(error):
+    text = type(error).__name__
+    with contextlib.suppress(BaseException):
+        text = ("%s: %s" % (text, error))[:ERROR_TEXT_MAX].rstrip(": ")
+    return text
 
 
 def value_bytes(text):
