@@ -1,4 +1,5 @@
 /* python-sandbox VERB ...: finds the verb and runs it. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,11 +74,28 @@ static int run_verb(const char *name, int argc, char **argv)
     return verb->run(argc, argv);
 }
 
+/* What is opened next would have the number of a stream that is closed. Reads from these end,
+ * writes to stdout fail, writes to stderr are lost. */
+static int hold_streams(void)
+{
+    static const int flags[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+    for (int fd = 0; fd < (int)(sizeof(flags) / sizeof(flags[0])); fd++) {
+        int opened = fcntl(fd, F_GETFD) < 0 ? open("/dev/null", flags[fd]) : fd;
+
+        if (opened != fd)
+            return -1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     char serve[] = "serve";
     char version[] = "version";
 
+    if (hold_streams() < 0)
+        return EXIT_FAILURE;
     if (argc < 2)
         return run_verb(serve, 1, (char *[]){serve, NULL});
     if (is_help(argv[1]))

@@ -52,7 +52,8 @@ static const int stream_fd[OUTCOME_STREAM_COUNT] = {STDOUT_FILENO, STDERR_FILENO
 
 static void say(struct session *session, const char *text)
 {
-    (void)buf_addf(&session->out[OUTCOME_STDERR], "python-sandbox: %s\n", text);
+    if (!session->broken[OUTCOME_STDERR])
+        (void)buf_addf(&session->out[OUTCOME_STDERR], "python-sandbox: %s\n", text);
 }
 
 static void on_phase(void *arg, enum wire_phase phase, uint32_t value)
@@ -163,21 +164,30 @@ static void on_done(void *arg, struct outcome *outcome)
         session->status = EXIT_SANDBOX;
 }
 
+/* Nobody reads a pipe that broke, as after `| head`; all else is told. */
+static void give_up(struct session *session, enum outcome_stream stream, int error)
+{
+    auto_free char *text = mem_printf("cannot write to stdout: %s", strerror(error));
+
+    session->broken[stream] = true;
+    buf_drop(&session->out[stream], session->out[stream].len);
+    session->status = error == EPIPE ? 128 + SIGPIPE : EXIT_SANDBOX;
+    if (error != EPIPE)
+        say(session, text);
+    if (session->run)
+        run_stop(session->run, RUN_CANCELLED);
+}
+
 static void write_some(struct session *session, enum outcome_stream stream)
 {
     struct buf *out = &session->out[stream];
     size_t len = out->len < WRITE_BYTES ? out->len : WRITE_BYTES;
     ssize_t n = write(stream_fd[stream], out->data, len);
 
-    if (n >= 0) {
+    if (n >= 0)
         buf_drop(out, (size_t)n);
-    } else if (errno != EINTR && errno != EAGAIN) {
-        session->broken[stream] = true;
-        session->status = 128 + SIGPIPE;
-        buf_done(out);
-        if (session->run)
-            run_stop(session->run, RUN_CANCELLED);
-    }
+    else if (errno != EINTR && errno != EAGAIN)
+        give_up(session, stream, errno);
 }
 
 static void read_some(struct session *session)

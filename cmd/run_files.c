@@ -18,7 +18,7 @@ const char *run_files_script(const char *file)
     const char *name = slash ? slash + 1 : file;
 
     if (strcmp(file, "-") == 0 || !*name || strlen(name) > NAME_MAX_BYTES || name[0] == '.' ||
-        !text_is_utf8(name, strlen(name)))
+        strcmp(name, FILE_OUTPUTS_NAME) == 0 || !text_is_utf8(name, strlen(name)))
         return FILE_SCRIPT_NAME;
     return name;
 }

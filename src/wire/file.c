@@ -8,8 +8,7 @@
 
 #define PAGE_SIZE 4096
 
-/* Where the script's artifacts are looked for, and where the supervisor keeps its figures. */
-#define OUTPUTS "outputs"
+/* Where the supervisor keeps its figures. */
 #define FIGURES ".figures"
 
 static bool clashes(const struct file *file, const char *name)
@@ -25,7 +24,7 @@ int file_check(const struct file *files, size_t index, const char *script, struc
         return -1;
     if (clashes(file, script))
         return error_set(err, "is where the script itself lies; choose another name");
-    if (file->path_len == strlen(OUTPUTS) && clashes(file, OUTPUTS))
+    if (file->path_len == strlen(FILE_OUTPUTS_NAME) && clashes(file, FILE_OUTPUTS_NAME))
         return error_set(err,
                          "is the folder for what the script leaves behind; choose another name");
     if (clashes(file, FIGURES))

@@ -8,6 +8,9 @@ struct error;
 /* What the front calls the script; `run` passes the name of the user's own file. */
 #define FILE_SCRIPT_NAME "script.py"
 
+/* The folder where the script's artifacts are looked for. */
+#define FILE_OUTPUTS_NAME "outputs"
+
 /* All borrowed. */
 struct file {
     const char *path; /* see path_check() */

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from sandbox import assert_gone, end, py, spawn
+from sandbox import BINARY, assert_gone, end, py, spawn
 
 
 def command(*arguments, stdin=b"", env=None, timeout=60):
@@ -250,6 +250,33 @@ def test_run_waits_for_a_slow_reader_and_loses_nothing(script, started):
     assert process.wait(10) == 0
     assert (seen, last) == (200 * ((1 << 20) + 1) + 4, b"x\nend\n")
     assert resident < 48 * 1024, "%d KB kept for a reader that does not read" % resident
+
+
+def test_run_with_a_full_stdout(script):
+    with open("/dev/full", "wb") as full:
+        process = spawn(["run", script("print(1)")], stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (125, b"python-sandbox: cannot write to stdout: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed, status", [("<&-", 0), (">&-", 125), ("2>&-", 0), ("<&- >&- 2>&-", 125)])
+def test_run_with_closed_streams(script, closed, status):
+    """What the program opens for itself must not take their places."""
+    line = "exec \"$@\" " + closed
+    process = spawn(["run", script("print(1)")], command=("sh", "-c", line, "sh", BINARY),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (status, b"" if status else b"1\n")
+
+
+def test_serve_with_closed_streams(base_image):
+    process = spawn(["serve"], command=("sh", "-c", "exec \"$@\" <&- >&-", "sh", BINARY), stderr=subprocess.PIPE)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and b"by hand" not in err, err
+
+
+def test_run_a_file_of_the_name_of_a_folder_that_is_there(script):
+    assert command("run", script("print(1)", "outputs"))[:2] == (0, "1\n")
 
 
 def test_run_a_file_that_is_not_there(tmp_path):
