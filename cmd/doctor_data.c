@@ -1,5 +1,5 @@
-/* What lies in the folders that profiles grant and a read-only mount does not close: sockets and
- * pipes, behind which programs of the host are. */
+/* The folders that profiles grant: whether scripts can open them, and what lies in them that a
+ * read-only mount does not close: sockets and pipes, behind which programs of the host are. */
 #include <fts.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "doctor.h"
 #include "executor/endpoint.h"
 
-#define LOOK_MAX 100000 /* entries of one folder that are looked at */
+#define LOOK_MAX       100000 /* entries of one folder that are looked at */
+#define OPEN_TO_OTHERS (S_IROTH | S_IXOTH)
 
 #define auto_fts __attribute__((cleanup(fts_close_at)))
 
@@ -40,7 +41,7 @@ static void look_at(struct look *look, FTS *fts, FTSENT *entry)
     look->open++;
 }
 
-static void tell_folder(struct doctor *doctor, const char *source)
+static void tell_open_folder(struct doctor *doctor, const char *source)
 {
     auto_free char *path = mem_strdup(source);
     char *const paths[] = {path, NULL};
@@ -64,13 +65,25 @@ static void tell_folder(struct doctor *doctor, const char *source)
                    look.seen == LOOK_MAX ? ", as far as it was looked at" : "");
 }
 
-static void tell_folders(struct doctor *doctor, const struct config_profile *profile)
+static void tell_folder(struct doctor *doctor, const char *source)
 {
+    auto_free char *mend = mem_printf("chmod o+rx %s", source);
     struct stat status;
 
+    if (stat(source, &status) < 0)
+        return;
+    if ((status.st_mode & OPEN_TO_OTHERS) == OPEN_TO_OTHERS)
+        tell_open_folder(doctor, source);
+    else
+        doctor_row(doctor, DOCTOR_BAD, "data", mend,
+                   "%s: mode %04o: scripts, which have a user id of their own, cannot open it",
+                   source, (unsigned)(status.st_mode & 07777));
+}
+
+static void tell_folders(struct doctor *doctor, const struct config_profile *profile)
+{
     for (size_t i = 0; i < profile->data_count; i++)
-        if (stat(profile->data[i].source, &status) == 0)
-            tell_folder(doctor, profile->data[i].source);
+        tell_folder(doctor, profile->data[i].source);
 }
 
 void doctor_data(struct doctor *doctor)

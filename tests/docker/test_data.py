@@ -145,25 +145,38 @@ def test_no_folder_with_the_engines_socket(tmp_path, named):
     assert done.returncode == 2 and "has the engine's socket in it, %s" % path in done.stderr, done
 
 
-def test_doctor_names_what_a_mount_does_not_close(sales, tmp_path):
-    def data_row():
-        done = run_verb("doctor", "--config=%s" % configuration(tmp_path, a={"data": {"/data": str(sales)}}))
-        [row] = re.findall(r"^data +(.*)$", done.stdout, re.M)
-        return done.returncode, row
+def data_row(config):
+    done = run_verb("doctor", "--config=%s" % config)
+    [row] = re.findall(r"^data +(.*)$", done.stdout, re.M)
+    return done.returncode, row
 
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o754, 0o751])
+def test_doctor_names_a_folder_that_scripts_cannot_open(engine, sales, tmp_path, mode):
+    config = configuration(tmp_path, a={"data": {"/data": str(sales)}})
+    sales.chmod(mode)
+    assert data_row(config) == (1, "FAIL  %s: mode %04o: scripts, which have a user id of their own, "
+                                   "cannot open it" % (sales, mode))
+    assert "chmod o+rx %s\n" % sales in run_verb("doctor", "--config=%s" % config).stdout
+    sales.chmod(mode | 0o005)
+    assert data_row(config)[0] == 0
+
+
+def test_doctor_names_what_a_mount_does_not_close(sales, tmp_path):
+    config = configuration(tmp_path, a={"data": {"/data": str(sales)}})
     closed = sales / "closed"
     closed.mkdir(0o700)
     os.mkfifo(closed / "pipe")
     os.chmod(closed / "pipe", 0o666)
     os.mkfifo(sales / "own")
     os.chmod(sales / "own", 0o600)
-    assert data_row() == (0, "ok    %s: no socket or pipe that scripts can write to" % sales)
+    assert data_row(config) == (0, "ok    %s: no socket or pipe that scripts can write to" % sales)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(sales / "program.sock"))
         os.chmod(sales / "program.sock", 0o777)
-        assert data_row() == (0, "warn  %s: scripts reach the program behind it" % (sales / "program.sock"))
+        assert data_row(config) == (0, "warn  %s: scripts reach the program behind it" % (sales / "program.sock"))
     os.chmod(sales / "own", 0o622)
-    assert "and others like it" in data_row()[1]
+    assert "and others like it" in data_row(config)[1]
 
 
 def test_gpus_are_refused_by_name_where_the_engine_has_none(engine, tmp_path):
