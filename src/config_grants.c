@@ -50,11 +50,6 @@ static bool is_module(const char *text)
     return !first && is_word(text, "_.", LIMIT_MODULE_NAME_MAX);
 }
 
-static bool is_folder(const char *text)
-{
-    return folder_is_plain(text) && strlen(text) <= LIMIT_FOLDER_PATH_MAX;
-}
-
 static int refuse(const cJSON *member, const char *accepts, struct error *err)
 {
     return error_set(err, "\"%s\": must be %s", member->string, accepts);
@@ -137,6 +132,29 @@ static int set_gpus(struct config_profile *profile, const cJSON *member, struct 
     return 0;
 }
 
+#define PLAIN "without \"..\" or \".\", double slashes, a slash at the end or control characters"
+
+static int check_paths(const char *path, const char *source, struct error *err)
+{
+    if (!folder_is_plain(path))
+        return error_set(err,
+                         "the path in the container, \"%.200s\", must be below /data, /mnt, /media "
+                         "or /srv, " PLAIN,
+                         path);
+    if (strlen(path) > LIMIT_TARGET_PATH_MAX)
+        return error_set(err, "the path in the container, \"%.200s...\", must be at most %d bytes",
+                         path, LIMIT_TARGET_PATH_MAX);
+    if (!folder_is_plain(source))
+        return error_set(err,
+                         "the folder of the host, \"%.200s\", must be an absolute path, " PLAIN
+                         ", and not / itself",
+                         source);
+    if (strlen(source) > LIMIT_FOLDER_PATH_MAX)
+        return error_set(err, "the folder of the host, \"%.200s...\", must be at most %d bytes",
+                         source, LIMIT_FOLDER_PATH_MAX);
+    return 0;
+}
+
 /* Folders inside each other would hide parts of each other. */
 static int check_folder(const struct config_profile *profile, const char *path, const char *source,
                         struct error *err)
@@ -169,14 +187,10 @@ static int set_data(struct config_profile *profile, const cJSON *member, struct 
     {
         struct grants_folder *folder = &profile->data[profile->data_count];
 
-        if (cJSON_IsString(item) && !folder_is_plain(item->valuestring))
-            return error_set(err,
-                             "\"data\": a folder of the host must be an absolute path, without "
-                             "\"..\" or double slashes, and not / itself");
-        if (!is_folder(item->string) || strlen(item->string) > LIMIT_TARGET_PATH_MAX ||
-            !cJSON_IsString(item) || !is_folder(item->valuestring))
+        if (!cJSON_IsString(item))
             return refuse(member, accepts, err);
-        if (check_folder(profile, item->string, item->valuestring, err) < 0)
+        if (check_paths(item->string, item->valuestring, err) < 0 ||
+            check_folder(profile, item->string, item->valuestring, err) < 0)
             return error_wrap(err, "\"data\"");
         folder->path = mem_strdup(item->string);
         folder->source = mem_strdup(item->valuestring);

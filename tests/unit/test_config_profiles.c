@@ -195,6 +195,36 @@ static void bad_profiles(void **state)
     expect_bad(bad, sizeof(bad) / sizeof(bad[0]));
 }
 
+static void expect_bad_data(const char *path, const char *source, const char *error)
+{
+    auto_free char *text =
+        mem_printf("{\"profiles\": {\"a\": {\"data\": {\"%s\": \"%s\"}}}}", path, source);
+    const struct bad bad = {text, error};
+
+    expect_bad(&bad, 1);
+}
+
+static void bad_data_paths(void **state)
+{
+#define PLAIN "without \"..\" or \".\", double slashes, a slash at the end or control characters"
+    static const char *const paths[] = {"data", "/",   "/data/", "/data/../etc",
+                                        "/./x", "//x", "",       "/data/a\\u0001"};
+    char longest[LIMIT_FOLDER_PATH_MAX + 2] = "/data/";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        expect_bad_data(paths[i], "/srv/x", "must be below /data, /mnt, /media or /srv, " PLAIN);
+        expect_bad_data("/data", paths[i], "must be an absolute path, " PLAIN ", and not / itself");
+    }
+    expect_bad_data("/data/../x", "/srv/x", "the path in the container, \"/data/../x\", must be");
+    expect_bad_data("/data", "/srv/x/", "the folder of the host, \"/srv/x/\", must be");
+    memset(longest + 6, 'x', sizeof(longest) - 7);
+    expect_bad_data("/data", longest, "must be at most 1024 bytes");
+    longest[LIMIT_TARGET_PATH_MAX + 1] = '\0';
+    expect_bad_data(longest, "/srv/x", "must be at most 200 bytes");
+#undef PLAIN
+}
+
 static void bad_grants(void **state)
 {
     static const struct bad bad[] = {
@@ -216,17 +246,7 @@ static void bad_grants(void **state)
         {"{\"profiles\": {\"a\": {\"gpus\": []}}}", "\"gpus\": must be"},
         {"{\"profiles\": {\"a\": {\"gpus\": [\"a,b\"]}}}", "\"gpus\": must be"},
         {"{\"profiles\": {\"a\": {\"data\": []}}}", "\"data\": must be an object"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"data\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/data\": \"srv\"}}}}",
-         "\"data\": a folder of the host"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/data\": 1}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/data/\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/data/../x\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/./x\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"//x\": \"/srv\"}}}}", "\"data\": must be"},
-        {"{\"profiles\": {\"a\": {\"data\": {\"/x\": \"/s\\u0001\"}}}}",
-         "\"data\": a folder of the host"},
+        {"{\"profiles\": {\"a\": {\"data\": {\"/data\": 1}}}}", "\"data\": must be an object"},
         {"{\"profiles\": {\"a\": {\"data\": {\"/srv\": \"/s\", \"/srv\": \"/t\"}}}}",
          "\"data\": /srv occurs twice"},
         {"{\"profiles\": {\"a\": {\"data\": {\"/srv\": \"/s\", \"/srv/t\": \"/t\"}}}}",
@@ -321,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup(flags, clean_environment),
         cmocka_unit_test_setup(a_lower_ceiling_lowers_what_is_inherited, clean_environment),
         cmocka_unit_test_setup(bad_profiles, clean_environment),
+        cmocka_unit_test_setup(bad_data_paths, clean_environment),
         cmocka_unit_test_setup(bad_grants, clean_environment),
         cmocka_unit_test_setup(no_such_profile_without_a_file, clean_environment),
         cmocka_unit_test_setup(too_many, clean_environment),
