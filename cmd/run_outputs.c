@@ -81,6 +81,16 @@ static int make(int folder, const char *path)
     return at < 0 ? -1 : openat(at, path, FILE_FLAGS, 0666);
 }
 
+/* A link in the place of a folder is ENOTDIR, too. */
+static const char *why_not_made(int error)
+{
+    if (error == EEXIST)
+        return "there is one already, which stays";
+    if (error == ENOTDIR)
+        return "a file or a symbolic link has the name of a folder above it; move that away";
+    return strerror(error);
+}
+
 /* Takes an incomplete file away again. */
 static void take_back(struct run_outputs *outputs)
 {
@@ -120,7 +130,7 @@ void run_outputs_begin(struct run_outputs *outputs, const struct artifact *artif
     }
     outputs->file = make(outputs->fd, outputs->name);
     if (outputs->file < 0) {
-        fail(outputs, errno == EEXIST ? "there is one already, which stays" : strerror(errno));
+        fail(outputs, why_not_made(errno));
         return;
     }
     outputs->left = artifact->size;

@@ -81,12 +81,22 @@ static int walk(FILE *file, uint64_t *ret_lines, char previous[AUDIT_HASH_SIZE],
     return 0;
 }
 
+static bool is_link(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 /* Devices and pipes have no end, and opening one may wait for ever. */
 static int open_file(const char *path, int flags, struct error *err)
 {
     auto_close int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status;
 
+    if (fd < 0 && errno == ELOOP && (flags & O_NOFOLLOW) && is_link(path))
+        return error_set(err, "%s: a symbolic link, which is not followed; name the file itself",
+                         path);
     if (fd < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))

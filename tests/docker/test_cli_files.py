@@ -120,17 +120,20 @@ def test_nothing_is_overwritten(folder):
     (folder.path / "out/c").symlink_to(folder.path / "nowhere")
     (folder.path / "target").mkdir()
     (folder.path / "out/d").symlink_to(folder.path / "target")
+    folder.write("out/f", "a file")
     code = """
         import os
         os.mkdir('outputs/d')
-        for name in 'a', 'b', 'c', 'd/x', 'e':
+        os.mkdir('outputs/f')
+        for name in 'a', 'b', 'c', 'd/x', 'e', 'f/x':
             open('outputs/' + name, 'w').write('of the script')
         """
     status, _, err = folder.run(code, "--outputs", "out")
     assert status == EXIT_SANDBOX
     for name in "a", "b", "c":
         assert "%s is not in out: there is one already, which stays" % name in err, err
-    assert "d/x is not in out: " in err
+    for name in "d/x", "f/x":
+        assert "%s is not in out: a file or a symbolic link has the name of a folder" % name in err, err
     assert (folder.path / "out/a").read_text() == "mine"
     assert (folder.path / "elsewhere").read_text() == "mine, too"
     assert not (folder.path / "nowhere").exists() and not list((folder.path / "target").iterdir())

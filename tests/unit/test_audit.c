@@ -420,6 +420,7 @@ static void links_are_refused(void **state)
     assert_int_equal(symlink(path, link), 0);
     assert_null(audit_open(link, false, &err));
     assert_non_null(strstr(err.text, "cannot write the audit log: "));
+    assert_non_null(strstr(err.text, "a symbolic link, which is not followed; name the file"));
     assert_int_equal(access(path, F_OK), -1); /* not made through the link */
     put_file(path, "", 0);
     assert_null(audit_open(link, false, &err));
