@@ -336,6 +336,12 @@ def test_help_of_a_verb(verb):
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
+def test_help_of_a_flag_leans_on_no_other():
+    """They are sorted by name, so that no line comes before or after another that it is about."""
+    text = " ".join(command("serve", "--help")[1].split())
+    assert not re.findall(r"(?i)\b(?:these|the same|such an?|\w+est (?:one|other))\b.{20}", text)
+
+
 @pytest.mark.parametrize("arguments", [["token"], ["version"], ["audit"], ["audit", "verify"]])
 def test_help_of_a_verb_without_flags(arguments):
     for flag in "--help", "-h":
