@@ -1,5 +1,6 @@
 /* The audit log: one JSON line per call, each with the SHA-256 of the line before it, so that a
- * line that was changed, taken out or put in shows. Never code or output, unless asked for. */
+ * line that was changed, taken out or put in shows as soon as another follows. Never code or
+ * output, unless asked for. */
 #pragma once
 
 #include <stdbool.h>

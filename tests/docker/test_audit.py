@@ -103,6 +103,26 @@ def test_tampering_shows(engine, base_image, log):
     assert status == 1 and str(log) in said and "move it away" in said
 
 
+def test_the_last_line_shows_in_its_hash_alone(engine, base_image, log):
+    with Server("--audit-log=%s" % log) as server:
+        for code in CODES[:2]:
+            server.run(code)
+    before = verify(log)
+    log.write_text(log.read_text().replace('"exit_code":3', '"exit_code":0'))
+    after = verify(log)
+    assert before[0] == after[0] == 0 and before[1] != after[1], (before, after)
+
+
+def test_a_call_with_wrong_arguments_leaves_no_line(engine, base_image, log):
+    with Server("--audit-log=%s" % log) as server:
+        for arguments in ({"code": ""}, {"code": "1", "timeout_seconds": 10**6},
+                          {"code": "1", "files": [{"path": "../a", "text": ""}]}):
+            answer = server.request("tools/call", {"name": "run_python", "arguments": arguments})
+            assert "nothing was run" in json.dumps(answer), answer
+        server.run(CODES[0])
+    assert [line["status"] for line in lines_of(log)] == ["ok"]
+
+
 def test_the_code_when_asked_for(engine, base_image, log):
     with Server("--audit-log=%s" % log, "--audit-code") as server:
         server.run(CODES[2])
