@@ -183,9 +183,13 @@ static void tell_log(struct doctor *doctor, const char *path)
 {
     char last[AUDIT_HASH_SIZE];
     struct error err;
+    struct stat status;
     uint64_t lines;
 
-    if (access(path, F_OK) < 0)
+    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+        doctor_row(doctor, DOCTOR_BAD, "audit-log", "name the file itself",
+                   "%s: a symbolic link, which is not followed", path);
+    else if (access(path, F_OK) < 0)
         tell_new_log(doctor, path);
     else if (access(path, R_OK | W_OK) < 0)
         doctor_row(doctor, DOCTOR_BAD, "audit-log", "name a file that can be read and written",

@@ -195,6 +195,10 @@ def test_audit_log(engine, base_image, tmp_path):
     path.write_text("no line of ours\n")
     status, found = report("--audit-log=%s" % path)
     assert status == 1 and "line 1" in row(found, "audit-log")["text"]
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    status, found = report("--audit-log=%s" % link)
+    assert status == 1 and "symbolic link" in row(found, "audit-log")["text"]
     status, found = report("--audit-log=%s" % (tmp_path / "no" / "folder"))
     assert status == 1 and row(found, "audit-log")["verdict"] == "fail"
 
