@@ -73,9 +73,12 @@ static void put_what_is_there(struct buf *out, const char *names)
 static void put_others(struct buf *out, const struct front_options *options, uint32_t profile,
                        const char *module, size_t len)
 {
+    const char *unknown = NULL;
     bool first = true;
 
     for (size_t i = 0; i < options->profile_count; i++) {
+        if (i != profile && !known_modules(options->known, i))
+            unknown = options->profiles[i].name;
         if (i == profile || !known_has(options->known, i, module, len))
             continue;
         (void)buf_addf(out, first ? "; the profile \"%s\"" : ", \"%s\"", options->profiles[i].name);
@@ -83,6 +86,9 @@ static void put_others(struct buf *out, const struct front_options *options, uin
     }
     if (!first)
         (void)buf_addf(out, " has %.*s: name it in the argument profile", (int)len, module);
+    else if (unknown)
+        (void)buf_addf(out, "; the profile \"%s\" may have it, but has not been started yet",
+                       unknown);
 }
 
 void missing_put(struct buf *out, const struct front_options *options, uint32_t profile,

@@ -91,7 +91,7 @@ def test_what_the_executor_tells_becomes_a_hint(front):
 def test_a_list_as_long_as_may_be(front):
     front.executor.profile(0, modules=("module%05d " * 2500 % tuple(range(2500)))[:32768].rpartition(" ")[0])
     text = failed(front)
-    assert "module00000, module00001" in text and " more\n" in text and len(text) < 2500
+    assert "module00000, module00001" in text and " more; the profile " in text and len(text) < 2500
 
 
 @pytest.mark.parametrize("payload", [

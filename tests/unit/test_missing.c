@@ -15,6 +15,7 @@
 #include "wire/wire.h"
 
 #define OUT_MAX 8192
+#define NOT_YET "; the profile \"gpu\" may have it, but has not been started yet\n"
 
 static const struct front_profile profiles[] = {
     {.name = "small"}, {.name = "data"}, {.name = "gpu"}};
@@ -85,9 +86,9 @@ static void nothing_known(void **state)
     static const char error[] = "ModuleNotFoundError: No module named 'pandas'";
 
     (void)state;
-    expect(NULL, 0, error, INSTALLED " or what the image has\n");
+    expect(NULL, 0, error, INSTALLED " or what the image has" NOT_YET);
     learn(known, 0, "", "");
-    expect(known, 0, error, INSTALLED " or what the image has\n");
+    expect(known, 0, error, INSTALLED " or what the image has" NOT_YET);
     assert_null(known_modules(known, 0));
     learn(known, 0, "3.12.4", "a b");
     learn(known, 0, "3.12.4", "c d");
@@ -115,7 +116,7 @@ static void long_lists_are_cut(void **state)
     missing_put(&out, &options, 1, error, strlen(error));
     assert_true(out.len < 700);
     assert_non_null(strstr(out.data, ": module100, module101, "));
-    assert_non_null(strstr(out.data, " more\n"));
+    assert_non_null(strstr(out.data, " more" NOT_YET));
     known_free(known);
 }
 
