@@ -98,7 +98,8 @@ static int end_run(struct buf *out, struct run *run)
     run->count = 0;
     if (count <= SAME_LINES_MAX)
         return 0;
-    return buf_addf(out, "(the line above came %zu more times)\n", count - SAME_LINES_MAX);
+    count -= SAME_LINES_MAX;
+    return buf_addf(out, "(the line above came %zu more time%s)\n", count, count == 1 ? "" : "s");
 }
 
 static bool goes_on(const struct run *run, const char *line, size_t len)

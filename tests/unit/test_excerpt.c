@@ -133,7 +133,7 @@ static void test_plain(void **state)
         {"plain\n\ntext", "plain\n\ntext"},
         {"a\na\na\na\na", "a\na\na\na\na"},
         {"a\na\na\na\na\na\na", "a\na\na\na\na\n(the line above came 2 more times)\n"},
-        {"b\na\na\na\na\na\na\nb\n", "b\na\na\na\na\na\n(the line above came 1 more times)\nb\n"},
+        {"b\na\na\na\na\na\na\nb\n", "b\na\na\na\na\na\n(the line above came 1 more time)\nb\n"},
         {"\n\n\n\n\n\n\n", "\n\n\n\n\n\n\n"},
         {"\x1b[31mred\x1b[0m\n", "red\n"},
         {"\x1b[1;38;2;1;2;3mx\x1b[K\x1b[?25l", "x"},
