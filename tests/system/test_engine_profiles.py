@@ -119,11 +119,12 @@ def test_a_missing_image_closes_its_profile_alone(engine, config):
 def test_stock_makes_way_for_another_profile(engine, config):
     """The budget holds one container of b, or two of a."""
     with serving(engine, config(TWO, memory_budget="300m"), warm=2) as server:
-        assert wait_until(lambda: len(alive(engine, 128)) == 2, 3)
-        is_ok(server.run(profile="b"))
-        is_ok(server.run(profile="a"))
+        # Whose image is found first has its stock first.
+        assert wait_until(lambda: len(alive(engine, 128)) == 2 or len(alive(engine, 256)) == 1, 3)
+        for profile in "bab":
+            is_ok(server.run(profile=profile))
         assert wait_until(lambda: len(alive(engine, 128)) + len(alive(engine, 256)) > 0, 3)
-    assert engine.count("create") < 12
+    assert engine.count("create") < 16
 
 
 def test_the_budget_is_never_passed(engine, config):
