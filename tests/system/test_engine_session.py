@@ -112,7 +112,7 @@ def test_engine_comes_back(engine):
     with serving(engine, warm=1) as server:
         is_ok(server.run())
         engine.stop()
-        assert wait_until(lambda: not engine.connections, 2)
+        assert wait_until(lambda: "the engine went away" in server.stderr(), 2)
         is_refused(server.run(), "no Docker Engine answers", engine.path)
         engine.start()
         is_ok(server.run())
@@ -128,6 +128,7 @@ def test_what_an_engine_left_behind_is_not_held_against_the_next(engine):
     with serving(engine, warm=1) as server:
         assert wait_until(lambda: "the container ended" in server.stderr(), 2)
         engine.stop()
+        assert wait_until(lambda: "the engine went away" in server.stderr(), 2)
         is_refused(server.run(), "no Docker Engine answers", engine.path)
         engine.start()
         is_ok(server.run())
