@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,7 +28,7 @@ struct member {
     int64_t started_at;
     int64_t leave_at; /* CLOCK_NEVER until it was returned */
     bool lent;
-    bool proven; /* its walls stood */
+    bool excused; /* its end is nobody's fault: its walls stood, or its engine is gone */
 };
 
 TAILQ_HEAD(members, member);
@@ -97,9 +96,12 @@ void pool_open(struct pool *pool, const struct about *about, const char *seccomp
 
 void pool_close(struct pool *pool)
 {
+    struct member *member;
+
     pool->open = pool->unfit = pool->sound = false;
-    pool->failures = 0;
-    pool->retry_at = 0;
+    pool->retry_at = pool->failures = 0;
+    TAILQ_FOREACH(member, &pool->members, link)
+    member->excused = true;
 }
 
 void pool_drain(struct pool *pool)
@@ -143,11 +145,9 @@ void pool_start(struct pool *pool, int64_t uid)
 
 bool pool_lacks(const struct pool *pool, int64_t wanted)
 {
-    unsigned most = pool->failures ? 1 : STARTS_MAX;
-
     return pool->open && !pool->unfit && image_state(pool->image) == IMAGE_READY &&
            clock_ms() >= pool->retry_at && pool_coming(pool) < wanted &&
-           count_state(pool, CONTAINER_STARTING) < most;
+           count_state(pool, CONTAINER_STARTING) < (pool->failures ? 1 : STARTS_MAX);
 }
 
 bool pool_shed(struct pool *pool, int64_t wanted)
@@ -167,8 +167,8 @@ bool pool_shed(struct pool *pool, int64_t wanted)
 }
 
 /* A container that nobody had yet and that ended. The next start waits, longer each time; but one
- * that was ready was removed by somebody, and calls wait for the next. */
-static void note_end(struct pool *pool, const struct container *container, bool proven)
+ * that was ready was removed by somebody, or went with its engine, and calls wait for the next. */
+static void note_end(struct pool *pool, const struct container *container, bool excused)
 {
     error_set(&pool->reason, "image %s: %s", image_reference(pool->image),
               container_facts(container)->error.text);
@@ -179,10 +179,10 @@ static void note_end(struct pool *pool, const struct container *container, bool 
     pool->sound = false;
     if (!pool->open)
         return;
-    pool->failures += !proven;
-    pool->start_failures += !proven;
+    pool->failures += !excused;
+    pool->start_failures += !excused;
     pool->retry_at = clock_ms() + PAUSE_MS;
-    if (!proven)
+    if (!excused)
         pool->retry_at += pool->failures < 5 ? BACKOFF_MS << pool->failures : BACKOFF_MAX_MS;
     log_error("sandbox: %s", pool->reason.text);
 }
@@ -192,7 +192,7 @@ static void note_ready(struct pool *pool, struct member *member)
     const struct container_facts *facts = container_facts(member->container);
 
     pool->failures = 0;
-    pool->sound = member->proven = true;
+    pool->sound = member->excused = true;
     if (pool->python && strcmp(pool->python, facts->python) == 0 &&
         strcmp(pool->modules, facts->modules) == 0)
         return;
@@ -211,7 +211,7 @@ static void step_member(struct pool *pool, struct member *member, bool quiet)
     container_step(container);
     if (container_state(container) == CONTAINER_ENDED && !member->lent) {
         if (member->leave_at == CLOCK_NEVER)
-            note_end(pool, container, member->proven);
+            note_end(pool, container, member->excused);
         container_remove(container);
     }
     if (member->leave_at != CLOCK_NEVER && (quiet || now >= member->leave_at))
@@ -288,11 +288,10 @@ bool pool_take_stray(struct pool *pool)
 
 const char *pool_reason(const struct pool *pool)
 {
-    if (pool->unfit)
-        return pool->reason.text;
-    if (!pool->failures || clock_ms() >= pool->retry_at || count_state(pool, CONTAINER_STARTING))
-        return NULL;
-    return pool->reason.text;
+    bool waits =
+        pool->failures && clock_ms() < pool->retry_at && !count_state(pool, CONTAINER_STARTING);
+
+    return pool->unfit || waits ? pool->reason.text : NULL;
 }
 
 const char *pool_failure(const struct pool *pool)
