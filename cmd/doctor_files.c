@@ -183,10 +183,9 @@ static void tell_log(struct doctor *doctor, const char *path)
 {
     char last[AUDIT_HASH_SIZE];
     struct error err;
-    struct stat status;
     uint64_t lines;
 
-    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+    if (audit_is_link(path))
         doctor_row(doctor, DOCTOR_BAD, "audit-log", "name the file itself",
                    "%s: a symbolic link, which is not followed", path);
     else if (access(path, F_OK) < 0)

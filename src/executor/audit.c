@@ -81,7 +81,7 @@ static int walk(FILE *file, uint64_t *ret_lines, char previous[AUDIT_HASH_SIZE],
     return 0;
 }
 
-static bool is_link(const char *path)
+bool audit_is_link(const char *path)
 {
     struct stat status;
 
@@ -94,7 +94,7 @@ static int open_file(const char *path, int flags, struct error *err)
     auto_close int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status;
 
-    if (fd < 0 && errno == ELOOP && (flags & O_NOFOLLOW) && is_link(path))
+    if (fd < 0 && errno == ELOOP && (flags & O_NOFOLLOW) && audit_is_link(path))
         return error_set(err, "%s: a symbolic link, which is not followed; name the file itself",
                          path);
     if (fd < 0)

@@ -33,6 +33,9 @@ struct audit_call {
     const struct outcome *outcome;
 };
 
+/* Whether a symbolic link is there, which audit_open() does not follow. */
+bool audit_is_link(const char *path);
+
 /* Opens or makes the file (mode 0600) for appending, and checks it as a whole. with_code: lines
  * hold the script. Several processes may write to one file: each line follows from the one before
  * it, whoever wrote that. NULL with err on failure, also where the file is not whole. */
