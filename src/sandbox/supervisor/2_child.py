@@ -333,8 +333,7 @@ def run_script(job, value_fd, figures, end):
         exec(body, namespace)
         if last is not None:
             value = eval(last, namespace)
-            # A process that the script has forked comes here as well.
-            if value is not None and os.getpid() == figures.pid and not figures.shows(value):
+            if value is not None and figures.is_own_process() and not figures.shows(value):
                 send_value(value_fd, pipe, value)
     except BaseException as error:
         taken = end.takes(error)

@@ -326,9 +326,13 @@ class Figures:
                 return data
             scale *= min(0.9, 0.95 * math.sqrt(most / len(data)))
 
+    def is_own_process(self):
+        """Processes that the script has forked come to its end as well."""
+        return self.pid == os.getpid()
+
     def finish(self):
         """The script has ended. Only here are figures seen that were never shown."""
-        if self.pid == os.getpid():
+        if self.is_own_process():
             if self.pyplot is not None:
                 self.attempt("open figures", self.keep_open)
             if self.count:
