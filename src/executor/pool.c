@@ -179,11 +179,12 @@ static void note_end(struct pool *pool, const struct container *container, bool 
     pool->sound = false;
     if (!pool->open)
         return;
-    pool->failures += !excused;
-    pool->start_failures += !excused;
     pool->retry_at = clock_ms() + PAUSE_MS;
-    if (!excused)
+    if (!excused) {
+        pool->failures++;
+        pool->start_failures++;
         pool->retry_at += pool->failures < 5 ? BACKOFF_MS << pool->failures : BACKOFF_MAX_MS;
+    }
     log_error("sandbox: %s", pool->reason.text);
 }
 

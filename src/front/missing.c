@@ -77,9 +77,11 @@ static void put_others(struct buf *out, const struct front_options *options, uin
     bool first = true;
 
     for (size_t i = 0; i < options->profile_count; i++) {
-        if (i != profile && !known_modules(options->known, i))
+        if (i == profile)
+            continue;
+        if (!known_modules(options->known, i))
             unknown = options->profiles[i].name;
-        if (i == profile || !known_has(options->known, i, module, len))
+        if (!known_has(options->known, i, module, len))
             continue;
         (void)buf_addf(out, first ? "; the profile \"%s\"" : ", \"%s\"", options->profiles[i].name);
         first = false;
