@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what the tests need from PyPI, npm and Go's modules into the cache folder, once for each state of the
-# requirement files, and prints where it is, as lines NAME=PATH:
+# Installs what the tests need from PyPI, npm and Go's modules into the cache folder, once for each
+# state of the requirement files, and prints where it is, as lines NAME=PATH:
 #   PYTHON_SANDBOX_TEST_VENV           a Python environment
 #   PYTHON_SANDBOX_TEST_NODE_MODULES   a node_modules folder
 #   PYTHON_SANDBOX_TEST_INSPECTOR      one with the Inspector and its Node
@@ -38,14 +38,14 @@ node_modules() {
 # Debian 12, PyPI and npm have no Docker Compose v2: Go, which PyPI has, builds it from its module.
 compose() {
     local source=$PWD/$1 folder=$2 module=github.com/docker/compose/v2
-    export GOPATH=$folder/work/modules GOCACHE=$folder/work/cache GOFLAGS="-mod=mod -modcacherw" \
+    export GOPATH=$folder/go/modules GOCACHE=$folder/go/cache GOFLAGS="-mod=mod -modcacherw" \
         GOTOOLCHAIN=local CGO_ENABLED=0
-    python3 -m venv "$folder/work" && cp "$source/go.mod" "$folder" && cd "$folder" &&
-        work/bin/python -m pip install --quiet --disable-pip-version-check \
+    python3 -m venv "$folder/go" && cp "$source/go.mod" "$folder" && cd "$folder" &&
+        go/bin/python -m pip install --quiet --disable-pip-version-check \
             -r "$source/requirements.txt" &&
-        work/bin/go build -o docker-compose -ldflags \
+        go/bin/go build -o docker-compose -ldflags \
             "-s -w -X $module/internal.Version=$(awk '/^require/ { print $3 }' go.mod)" $module/cmd &&
-        rm -rf work
+        rm -rf go
 }
 
 # fill FOLDER COMMAND...: a folder that is there is whole, since the mark comes last. It is filled in
