@@ -14,8 +14,6 @@
 /* What is looked at: repaired, at least as long as the line. */
 #define TAIL_BYTES (2 * LINE_BYTES)
 
-#define TCP "tcp://"
-
 /* Causes whose words say little, and the mend. */
 struct known {
     const char *words;
@@ -39,6 +37,7 @@ static const struct known refusals[] = {
     {NULL, NULL},
 };
 
+/* Of a connection with TLS that just ended: not every server tells why, nor is it always heard. */
 #define TOLD_TO_GO                                                                                 \
     "where it stays so, see whether its CA (--tlscacert) has signed cert.pem, and what it logs"
 
@@ -62,15 +61,6 @@ static const struct known silences[] = {
     {"protocol version", "the engine has to speak TLS 1.2 or later"},
     {"unsupported protocol", "the engine has to speak TLS 1.2 or later"},
     {"Connection refused", "no engine listens there, or a firewall is in the way"},
-    {NULL, NULL},
-};
-
-/* The same of connections with TLS that just end: not every server tells why. */
-static const struct known ends[] = {
-    {"Connection reset by peer", TOLD_TO_GO},
-    {"Empty reply from server", TOLD_TO_GO},
-    {"SSL_ERROR_SYSCALL", TOLD_TO_GO},
-    {"unexpected eof", TOLD_TO_GO},
     {NULL, NULL},
 };
 
@@ -121,12 +111,12 @@ int fault_text(long status, const char *body, size_t len, struct error *err)
                      line.data + start, mend ? "; " : "", mend ? mend : "");
 }
 
-int fault_silence(const char *name, const char *text, struct error *err)
+int fault_silence(const char *name, const char *text, bool cut_off, struct error *err)
 {
     const char *mend = find_mend(silences, text);
 
-    if (!mend && strncmp(name, TCP, strlen(TCP)) == 0)
-        mend = find_mend(ends, text);
+    if (!mend && cut_off)
+        mend = TOLD_TO_GO;
     return error_set(err, "the engine at %s did not answer: %s%s%s", name, text, mend ? "; " : "",
                      mend ? mend : "");
 }

@@ -1,6 +1,7 @@
 /* What an engine says when it refuses, and what is said of one that does not answer. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -11,5 +12,7 @@ struct error;
 int fault_text(long status, const char *body, size_t len, struct error *err);
 
 /* "the engine at NAME did not answer: TEXT", with the mend where it is known what the text, which
- * is the transport's own, is about. Always returns -1. */
-int fault_silence(const char *name, const char *text, struct error *err);
+ * is the transport's own, is about. cut_off says that a connection with TLS was made, and
+ * ended with no answer: the mend is then the likeliest where the text tells none. Always
+ * returns -1. */
+int fault_silence(const char *name, const char *text, bool cut_off, struct error *err);

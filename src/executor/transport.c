@@ -111,6 +111,14 @@ void transport_bound(const struct endpoint *endpoint, curl_socket_t fd)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered, sizeof(unanswered));
 }
 
+/* Whatever the text says: libcurl keeps the first that it had, which may be of a look at a socket
+ * that the other end has reset. */
+static bool is_cut_off(CURLcode result)
+{
+    return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_SEND_ERROR ||
+           result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING;
+}
+
 void transport_explain(const struct curl_api *curl, const struct endpoint *endpoint, CURL *easy,
                        CURLcode result, const char *text, struct error *err)
 {
@@ -122,7 +130,8 @@ void transport_explain(const struct curl_api *curl, const struct endpoint *endpo
         text = strerror((int)reason);
     else if (!*text)
         text = curl->easy_strerror(result);
-    fault_silence(endpoint_name(endpoint), text, err);
+    fault_silence(endpoint_name(endpoint), text, endpoint_remote(endpoint) && is_cut_off(result),
+                  err);
 }
 
 int64_t transport_peer_until(const struct curl_api *curl, CURL *easy)

@@ -5,6 +5,7 @@ import os
 import pathlib
 import ssl
 import subprocess
+import tempfile
 import threading
 
 from sandbox import wait_until
@@ -45,8 +46,7 @@ class Authority:
 
     def issue(self, name, *extensions, days=10):
         """A fresh folder; days below 0 are in the past."""
-        folder = self.folder / name
-        folder.mkdir()
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=name + "-", dir=self.folder))
         request, extra = folder / "request", folder / "extensions"
         extra.write_text("\n".join(extensions) + "\n")
         openssl("req", *CURVE, "-keyout", str(folder / "key.pem"), "-out", str(request), "-subj", "/CN=" + name)
