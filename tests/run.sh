@@ -59,13 +59,13 @@ suite() {
     add "$name" "$passed" "$failed" $((SECONDS - start))
 }
 
-# A test that fails is tried once more and counted as it ends then; "rerun" in the summary names it. Real
+# A test that fails is tried once more and counted as it ends then; the summary shows how it failed first. Real
 # engines on busy machines are late now and then, and what is broken fails twice.
 pytest() {
     local name=$1 limit=$2
     shift 2
     suite "$name" "$limit" "$PYTHON_SANDBOX_TEST_VENV/bin/python" -m pytest -ra --timeout=300 \
-        --durations=10 --reruns 1 --reruns-delay 2 -p no:cacheprovider "$@"
+        --durations=10 --reruns 1 --reruns-delay 2 --rerun-show-tracebacks -p no:cacheprovider "$@"
 }
 
 # The containers of our servers, as "ID OWNER".
