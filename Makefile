@@ -33,7 +33,8 @@ LINK_HARDENING := -pie -fsanitize=address,undefined
 else ifeq ($(FLAVOUR),fuzz)
 CC             := clang-14
 WARNINGS       := -Wall -Wextra
-HARDENING      := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined
+HARDENING      := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=undefined
 LINK_HARDENING := -pie -fsanitize=fuzzer,address,undefined
 else ifeq ($(FLAVOUR),analyze)
 # At -O1 and above gcc 12 misses leaks that it reports at -Og.
@@ -74,6 +75,8 @@ CMDO  := $(CMD:%.c=$(BUILD)/obj/%.o)
 FAKEO := $(FAKE:%.c=$(BUILD)/obj/%.o)
 UNITB := $(UNIT:tests/unit/%.c=$(BUILD)/tests/%)
 FUZZB := $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+RIGO  := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/fuzz/rig/*.c)))
+RIGGED := $(addprefix $(BUILD)/fuzz/fuzz_,container engine service)
 GEN   := $(BUILD)/gen/supervisor.c
 ABOUT := $(BUILD)/obj/cmd/version.o
 RECIPE := $(addprefix docker/images/,Dockerfile fill.sh fonts.py slim.txt datascience.txt gpu.txt)
@@ -145,11 +148,12 @@ $(BUILD)/tests/%: tests/unit/%.c $(FAKEO) $(LIB)
 		$(FAKEO) $(LIB) $(LDLIBS) -lcmocka
 
 $(FUZZB): $(FUZZMAIN) $(LIB)
+$(RIGGED): $(RIGO)
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c
 	$(call say,FUZZ $@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -MT $@ -o $@ $< \
-		$(FUZZMAIN) $(LIB) $(LDLIBS)
+		$(filter %.o,$^) $(LIB) $(LDLIBS)
 
 # Each runs every program, and fails at the end when one of them failed.
 check: $(UNITB)
@@ -210,7 +214,7 @@ include cmd/share/share.mk
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(OBJ) $(CMDO) $(FAKEO) $(FUZZMAIN)) $(UNITB:%=%.d) $(FUZZB:%=%.d)
+-include $(patsubst %.o,%.d,$(OBJ) $(CMDO) $(FAKEO) $(RIGO) $(FUZZMAIN)) $(UNITB:%=%.d) $(FUZZB:%=%.d)
 
 FORCE:
 

@@ -78,10 +78,11 @@ static void put_data(struct buf *out, const struct front_profile *profile, size_
 
 static void put_profile_note(struct buf *text, const struct front_options *options)
 {
-    const struct front_profile *profile = &options->profiles[options->profile_default];
+    const struct front_profile *profile;
 
     if (options->profile_count == 0)
         return;
+    profile = &options->profiles[options->profile_default];
     if (tool_has_profiles(options)) {
         buf_addf(text,
                  "There are %zu profiles, with different packages and limits, see the "

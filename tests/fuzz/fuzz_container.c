@@ -2,7 +2,14 @@
  * script. The first byte says how: 1: after a good hello and the job. 2: without the engine's
  * framing around them. 4: the front stops the script half-way. 8: the stream ends after them. 16:
  * the engine tells of an oom before. The second: in which portions. */
-#include "executor_rig.h"
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "executor/engine.h"
+#include "rig/rig.h"
+#include "wire/file.h"
+#include "wire/wire.h"
 
 #define PORTIONS_MAX 64
 
@@ -31,7 +38,7 @@ static void tell_oom(struct engine_call *call)
     rig_say(call, event, strlen(event));
 }
 
-static long rig_answer(struct engine_call *call, char **ret_body)
+long rig_answer(struct engine_call *call, char **ret_body)
 {
     if ((input.how & OOM) && rig.created && rig_is(call, "GET", "/events"))
         tell_oom(call);
@@ -56,7 +63,7 @@ static void say_portion(struct engine_call *call)
     rig_say(call, out.data, out.len);
 }
 
-static void rig_speak(struct engine_call *call)
+void rig_speak(struct engine_call *call)
 {
     if (call->said == 0) {
         call->said++;

@@ -1,7 +1,11 @@
 /* Any bytes as what the engine answers, into the real executor: records of a kind (0: a good
  * answer), a length of two bytes and a body, one for each thing that the engine is asked, or that a
  * stream of its says. Whatever that is, every script gets its one outcome and nothing is left. */
-#include "executor_rig.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "executor/engine.h"
+#include "rig/rig.h"
+#include "wire/wire.h"
 
 #define TURNS_MAX 300
 #define SCRIPTS   4
@@ -36,7 +40,7 @@ static uint8_t next_record(char **ret_body, size_t *ret_len)
     return kind;
 }
 
-static long rig_answer(struct engine_call *call, char **ret_body)
+long rig_answer(struct engine_call *call, char **ret_body)
 {
     static const long statuses[] = {200, 201, 204, 101, 404, 409, 500, -1, 0};
     auto_free char *body = NULL;
@@ -51,7 +55,7 @@ static long rig_answer(struct engine_call *call, char **ret_body)
     return statuses[kind % (sizeof(statuses) / sizeof(statuses[0]))];
 }
 
-static void rig_speak(struct engine_call *call)
+void rig_speak(struct engine_call *call)
 {
     auto_free char *body = NULL;
     size_t len = 0;
