@@ -171,16 +171,13 @@ bool executor_is_empty(const struct executor *executor)
 void executor_status(const struct executor *executor, struct wire_status *ret)
 {
     const struct queue *queue = executor->queue;
-    unsigned waiting = queue_count(queue, RUN_QUEUED);
-    unsigned running = queue_count(queue, RUN_BUSY) + queue_count(queue, RUN_ENDED) +
-                       queue_count(queue, RUN_STOPPING);
 
     *ret = (struct wire_status){
         .engine = session_is_up(executor->session),
-        .room =
-            waiting < executor->options.queue || running + waiting < executor->options.max_running,
-        .running = running,
-        .queued = waiting + queue_count(queue, RUN_WAITING),
+        .room = queue_has_room(queue),
+        .running = queue_count(queue, RUN_BUSY) + queue_count(queue, RUN_ENDED) +
+                   queue_count(queue, RUN_STOPPING),
+        .queued = queue_count(queue, RUN_QUEUED) + queue_count(queue, RUN_WAITING),
         .engine_losses = executor->engine_losses,
         .profile_count = (uint32_t)executor->options.profile_count,
     };

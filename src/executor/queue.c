@@ -210,6 +210,23 @@ void queue_serve(struct queue *queue, const char *hindrance)
     }
 }
 
+bool queue_has_room(const struct queue *queue)
+{
+    struct places places;
+    int64_t queued = 0, least = INT64_MAX;
+    const struct entry *entry;
+
+    count_places(queue, &places);
+    TAILQ_FOREACH(entry, &queue->entries, link)
+    queued += !take_place(queue, entry, &places) && run_state(entry->run) == RUN_QUEUED;
+    for (size_t i = 0; i < queue->options.profile_count; i++) {
+        if (queue->options.profiles[i].spec.memory < least)
+            least = queue->options.profiles[i].spec.memory;
+    }
+    return queued < queue->options.waiting_max || places.runs == queue->options.max_running ||
+           (places.runs > 0 && places.memory >= least);
+}
+
 const unsigned *queue_waiting(const struct queue *queue)
 {
     return queue->waiting;

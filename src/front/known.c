@@ -9,6 +9,7 @@
 
 struct known {
     char *modules[LIMIT_PROFILES_MAX];
+    bool closed[LIMIT_PROFILES_MAX];
 };
 
 struct known *known_new(void)
@@ -27,6 +28,7 @@ void known_free(struct known *known)
 
 void known_take(struct known *known, const struct wire_profile *news)
 {
+    known->closed[news->index] = news->reason.len > 0;
     /* Without a Python, no container has come up yet. */
     if (news->python.len == 0)
         return;
@@ -37,6 +39,11 @@ void known_take(struct known *known, const struct wire_profile *news)
 const char *known_modules(const struct known *known, size_t profile)
 {
     return known ? known->modules[profile] : NULL;
+}
+
+bool known_is_closed(const struct known *known, size_t profile)
+{
+    return known && known->closed[profile];
 }
 
 bool known_has(const struct known *known, size_t profile, const char *module, size_t len)

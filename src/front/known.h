@@ -17,5 +17,8 @@ void known_take(struct known *known, const struct wire_profile *news);
  * them; NULL where they are not known yet. known may be NULL: then nothing is. */
 const char *known_modules(const struct known *known, size_t profile);
 
+/* Whether the profile cannot be served at present. */
+bool known_is_closed(const struct known *known, size_t profile);
+
 /* Whether the profile is known to have a module: a top-level name, len bytes. */
 bool known_has(const struct known *known, size_t profile, const char *module, size_t len);

@@ -10,7 +10,7 @@
 
 #define NOT_FOUND "ModuleNotFoundError: No module named '"
 
-/* Of the names of modules, so many bytes are shown. */
+/* Of the names of modules, and of profiles, so many bytes are shown. */
 #define NAMES_MAX 500
 
 static bool is_of_name(char c)
@@ -69,28 +69,43 @@ static void put_what_is_there(struct buf *out, const char *names)
     }
 }
 
-/* The other profiles that have the module. */
+struct names {
+    struct buf text;
+    bool several;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    names->several = names->text.len > 0;
+    (void)buf_addf(&names->text, "%s\"%s\"", names->several ? ", " : "", name);
+}
+
+/* The other profiles that have the module, or else those that may; no closed ones. */
 static void put_others(struct buf *out, const struct front_options *options, uint32_t profile,
                        const char *module, size_t len)
 {
-    const char *unknown = NULL;
-    bool first = true;
+    struct names having = {0}, pending = {0};
 
+    buf_init(&having.text, NAMES_MAX);
+    buf_init(&pending.text, NAMES_MAX);
     for (size_t i = 0; i < options->profile_count; i++) {
-        if (i == profile)
+        if (i == profile || known_is_closed(options->known, i))
             continue;
-        if (!known_modules(options->known, i))
-            unknown = options->profiles[i].name;
-        if (!known_has(options->known, i, module, len))
-            continue;
-        (void)buf_addf(out, first ? "; the profile \"%s\"" : ", \"%s\"", options->profiles[i].name);
-        first = false;
+        if (known_has(options->known, i, module, len))
+            add_name(&having, options->profiles[i].name);
+        else if (!known_modules(options->known, i))
+            add_name(&pending, options->profiles[i].name);
     }
-    if (!first)
-        (void)buf_addf(out, " has %.*s: name it in the argument profile", (int)len, module);
-    else if (unknown)
-        (void)buf_addf(out, "; the profile \"%s\" may have it, but has not been started yet",
-                       unknown);
+    if (having.text.len > 0)
+        (void)buf_addf(out, "; the profile%s %s %s %.*s: name %s in the argument profile",
+                       having.several ? "s" : "", having.text.data, having.several ? "have" : "has",
+                       (int)len, module, having.several ? "one" : "it");
+    else if (pending.text.len > 0)
+        (void)buf_addf(out, "; the profile%s %s may have it, but %s not been started yet",
+                       pending.several ? "s" : "", pending.text.data,
+                       pending.several ? "have" : "has");
+    buf_done(&having.text);
+    buf_done(&pending.text);
 }
 
 void missing_put(struct buf *out, const struct front_options *options, uint32_t profile,

@@ -394,6 +394,26 @@ def test_a_full_server_says_so_to_balancers(engine, flags, status):
         assert reply.json()["result"]["structuredContent"]["status"] == "sandbox_error"
 
 
+@pytest.mark.parametrize("places", [("--max-running=2",), ("--max-running=8", "--memory-budget=1g")])
+def test_a_call_that_waits_for_its_container_has_a_place(engine, places):
+    started = []
+    engine.play = forever(started)
+    with serve(engine, *places, "--memory=512m", "--queue=0", "--warm=1") as server, \
+            server.client() as first, server.client() as second:
+        assert wait_until(server.is_ready, 5)
+        engine.play = lambda supervisor: supervisor.hold()
+        first.send(post(call_message()))
+        assert wait_until(lambda: started, 5)
+        second.send(post(call_message()))
+        assert wait_until(lambda: not server.is_ready(), 5)
+        assert "as much runs" in server.ask(head("GET", "/readyz")).body.decode()
+        assert server.ask(post(call_message())).json()["result"]["structuredContent"]["status"] == "busy"
+        server.process.send_signal(signal.SIGTERM)
+        for client in first, second:
+            assert client.receive().json()["result"]["structuredContent"]["status"] == "cancelled"
+        assert server.process.wait(5) == 0
+
+
 @pytest.mark.parametrize("twice", [False, True])
 def test_drain_has_an_end(engine, twice):
     started = []

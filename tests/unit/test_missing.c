@@ -14,8 +14,10 @@
 #include "front/options.h"
 #include "wire/wire.h"
 
-#define OUT_MAX 8192
-#define NOT_YET "; the profile \"gpu\" may have it, but has not been started yet\n"
+#define OUT_MAX           8192
+#define NOT_YET(profiles) "; the profile" profiles " not been started yet\n"
+#define GPU               NOT_YET(" \"gpu\" may have it, but has")
+#define OTHERS            NOT_YET("s \"data\", \"gpu\" may have it, but have")
 
 static const struct front_profile profiles[] = {
     {.name = "small"}, {.name = "data"}, {.name = "gpu"}};
@@ -57,8 +59,9 @@ static void lines(void **state)
            ", which is all that the image has; the profile \"data\" has pandas: name it in "
            "the argument profile\n");
     expect(known, 0, "ModuleNotFoundError: No module named 'numpy.linalg'",
-           INSTALLED ", which is all that the image has; the profile \"data\", \"gpu\" has numpy: "
-                     "name it in the argument profile\n");
+           INSTALLED
+           ", which is all that the image has; the profiles \"data\", \"gpu\" have numpy: "
+           "name one in the argument profile\n");
     expect(known, 1, "ModuleNotFoundError: No module named 'torch'; 'torch' is not a package",
            INSTALLED
            " or what there is besides: numpy, pandas, yaml; the profile \"gpu\" has torch: "
@@ -86,9 +89,9 @@ static void nothing_known(void **state)
     static const char error[] = "ModuleNotFoundError: No module named 'pandas'";
 
     (void)state;
-    expect(NULL, 0, error, INSTALLED " or what the image has" NOT_YET);
+    expect(NULL, 0, error, INSTALLED " or what the image has" OTHERS);
     learn(known, 0, "", "");
-    expect(known, 0, error, INSTALLED " or what the image has" NOT_YET);
+    expect(known, 0, error, INSTALLED " or what the image has" OTHERS);
     assert_null(known_modules(known, 0));
     learn(known, 0, "3.12.4", "a b");
     learn(known, 0, "3.12.4", "c d");
@@ -96,6 +99,26 @@ static void nothing_known(void **state)
     assert_true(known_has(known, 0, "d", 1));
     assert_false(known_has(known, 0, "a", 1));
     assert_false(known_has(known, 0, "", 0));
+    known_free(known);
+}
+
+/* Nobody is sent to a profile that cannot be served; once it can be again, it is named again. */
+static void closed_profiles_are_left_out(void **state)
+{
+    static const char error[] = "ModuleNotFoundError: No module named 'pandas'";
+    const struct wire_profile absent = {.index = 1, .reason = {"no such image", 13}};
+    const struct wire_profile lost = {
+        .index = 2, .python = {"3.12.4", 6}, .modules = {"pandas", 6}, .reason = {"gone", 4}};
+    struct known *known = known_new();
+
+    (void)state;
+    known_take(known, &absent);
+    expect(known, 0, error, INSTALLED " or what the image has" GPU);
+    known_take(known, &lost);
+    expect(known, 0, error, INSTALLED " or what the image has\n");
+    learn(known, 1, "", "");
+    expect(known, 0, error,
+           INSTALLED " or what the image has" NOT_YET(" \"data\" may have it, but has"));
     known_free(known);
 }
 
@@ -116,7 +139,8 @@ static void long_lists_are_cut(void **state)
     missing_put(&out, &options, 1, error, strlen(error));
     assert_true(out.len < 700);
     assert_non_null(strstr(out.data, ": module100, module101, "));
-    assert_non_null(strstr(out.data, " more" NOT_YET));
+    assert_non_null(
+        strstr(out.data, " more" NOT_YET("s \"small\", \"gpu\" may have it, but have")));
     known_free(known);
 }
 
@@ -140,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),
         cmocka_unit_test(nothing_known),
+        cmocka_unit_test(closed_profiles_are_left_out),
         cmocka_unit_test(long_lists_are_cut),
         cmocka_unit_test(only_the_end_counts),
     };
