@@ -178,6 +178,12 @@ bool doctor_image(struct doctor *doctor, const struct executor_profile_facts *fa
     }
     doctor_row(doctor, DOCTOR_GOOD, "image", NULL, "%s, %s", facts->image_reference,
                facts->image_id);
-    doctor_row(doctor, DOCTOR_GOOD, "room", NULL, "%" PRId64 " containers fit", facts->slots);
+    if (facts->slots > 0)
+        doctor_row(doctor, DOCTOR_GOOD, "room", NULL, "%" PRId64 " container%s", facts->slots,
+                   facts->slots == 1 ? " fits" : "s fit");
+    else
+        doctor_row(
+            doctor, DOCTOR_WARN, "room", "give a script less memory, or raise --memory-budget",
+            "not even one container fits the memory budget; one is run at a time all the same");
     return true;
 }

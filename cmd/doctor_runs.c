@@ -38,17 +38,17 @@ struct probe {
     bool over;
     struct outcome outcome;
     size_t profile; /* index */
-    bool engine_told, image_told;
-    cJSON *walls; /* of the first container that was measured */
+    bool engine_told, entered, image_told;
+    int64_t pulled, pulled_told; /* per cent; below 0: none */
+    cJSON *walls;                /* of the first container that was measured */
 };
 
 static void on_phase(void *arg, enum wire_phase phase, uint32_t value)
 {
-    const struct probe *probe = arg;
-    auto_free char *text = mem_printf("pulling: %" PRIu32 " %%", value);
+    struct probe *probe = arg;
 
     if (phase == WIRE_PULLING)
-        doctor_progress(probe->doctor, "image", text);
+        probe->pulled = value;
 }
 
 static void on_output(void *arg, enum outcome_stream stream, bool tail, const char *bytes,
@@ -89,6 +89,26 @@ static void start(struct probe *probe, struct local *local, const char *code)
     executor_step(local_executor(local));
 }
 
+/* Below the heading of the profile, which comes once. */
+static void tell_image(struct probe *probe, const struct executor_profile_facts *facts)
+{
+    struct doctor *doctor = probe->doctor;
+
+    if (!probe->entered)
+        doctor_enter(doctor, probe->profile);
+    probe->entered = true;
+    if (probe->pulled != probe->pulled_told) {
+        auto_free char *text = mem_printf("pulling: %" PRId64 " %%", probe->pulled);
+
+        doctor_progress(doctor, "image", text);
+        probe->pulled_told = probe->pulled;
+    }
+    if (facts->image == IMAGE_READY || facts->image == IMAGE_FAILED) {
+        probe->image_told = true;
+        (void)doctor_image(doctor, facts);
+    }
+}
+
 /* Tells of each thing as soon as it is known; what depends on one that failed is left out. */
 static void tell_facts(struct probe *probe, struct local *local)
 {
@@ -102,12 +122,8 @@ static void tell_facts(struct probe *probe, struct local *local)
         probe->engine_told = true;
         probe->image_told = !doctor_engine(doctor, &engine);
     }
-    if (!probe->image_told && engine.up &&
-        (facts.image == IMAGE_READY || facts.image == IMAGE_FAILED)) {
-        probe->image_told = true;
-        doctor_enter(doctor, probe->profile);
-        (void)doctor_image(doctor, &facts);
-    }
+    if (!probe->image_told && engine.up)
+        tell_image(probe, &facts);
     if (!probe->walls && facts.walls)
         probe->walls = cJSON_Duplicate(facts.walls, true);
 }
@@ -265,7 +281,11 @@ void doctor_runs(struct doctor *doctor, struct local *local)
     bool engine_told = false, more = true;
 
     for (size_t i = 0; more && i < executor_profile_count(local_executor(local)); i++) {
-        struct probe probe = {.doctor = doctor, .profile = i, .engine_told = engine_told};
+        struct probe probe = {.doctor = doctor,
+                              .profile = i,
+                              .engine_told = engine_told,
+                              .pulled = -1,
+                              .pulled_told = -1};
 
         buf_init(&probe.output, OUTPUT_MAX);
         more = examine(&probe, local);

@@ -233,8 +233,6 @@ void executor_tell_profile(const struct executor *executor, size_t profile,
         .reason = image_state(image) == IMAGE_FAILED ? image_reason(image) : pool_failure(pool),
         .slots = fleet_budget(executor->fleet) / options->spec.memory,
     };
-    if (ret->slots < 1 && fleet_budget(executor->fleet) > 0)
-        ret->slots = 1;
 }
 
 const struct executor_profile *executor_profile(const struct executor *executor, size_t profile)

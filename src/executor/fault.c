@@ -32,6 +32,9 @@ static const struct known refusals[] = {
      "`nvidia-ctk cdi list` on the engine's host shows the names that there are"},
     {"failed to mount local volume", "check the folder that the profile grants as data: it must "
                                      "be there on the engine's host"},
+    {"Range of CPUs is from", "give a script fewer: --cpus, or cpus of the profile"},
+    {"invalid reference format", "an image is named [HOST[:PORT]/]name[:TAG], in lower case"},
+    {"nknown runtime specified", "`docker info` lists the runtimes that the engine has"},
     {"unknown or invalid runtime", "`docker info` lists the runtimes that the engine has"},
     {"exec format error", "the image is for another architecture than the engine's host"},
     {NULL, NULL},
@@ -40,6 +43,9 @@ static const struct known refusals[] = {
 /* Of a connection with TLS that just ended: not every server tells why, nor is it always heard. */
 #define TOLD_TO_GO                                                                                 \
     "where it stays so, see whether its CA (--tlscacert) has signed cert.pem, and what it logs"
+
+/* Of every other silence. */
+#define NO_ENGINE "where it stays so, see whether a Docker Engine listens there, and what it logs"
 
 /* As OpenSSL and libcurl put it, in the order in which they are looked for. */
 static const struct known silences[] = {
@@ -115,8 +121,7 @@ int fault_silence(const char *name, const char *text, bool cut_off, struct error
 {
     const char *mend = find_mend(silences, text);
 
-    if (!mend && cut_off)
-        mend = TOLD_TO_GO;
-    return error_set(err, "the engine at %s did not answer: %s%s%s", name, text, mend ? "; " : "",
-                     mend ? mend : "");
+    if (!mend)
+        mend = cut_off ? TOLD_TO_GO : NO_ENGINE;
+    return error_set(err, "the engine at %s did not answer: %s; %s", name, text, mend);
 }

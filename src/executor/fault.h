@@ -11,8 +11,7 @@ struct error;
  * -1. */
 int fault_text(long status, const char *body, size_t len, struct error *err);
 
-/* "the engine at NAME did not answer: TEXT", with the mend where it is known what the text, which
- * is the transport's own, is about. cut_off says that a connection with TLS was made, and
- * ended with no answer: the mend is then the likeliest where the text tells none. Always
- * returns -1. */
+/* "the engine at NAME did not answer: TEXT; MEND". The mend is that of what the text, which is the
+ * transport's own, is about, or else the likeliest. cut_off says that a connection with TLS was
+ * made, and ended with no answer. Always returns -1. */
 int fault_silence(const char *name, const char *text, bool cut_off, struct error *err);

@@ -64,7 +64,7 @@ static void start_pull(struct image *image)
     if (!image->options.pull) {
         error_set(&image->reason,
                   "the engine has no image %s, and --pull=never forbids to pull it; "
-                  "run `docker pull %s`, or name another with --image",
+                  "run `docker pull %s`, or name another (--image, or image of the profile)",
                   reference, reference);
         fail(image);
         return;

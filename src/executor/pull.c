@@ -61,7 +61,7 @@ static void take_line(struct pull *pull, const char *text, size_t len)
         pull->failed = true;
         error_set(&pull->error,
                   "image %s cannot be pulled: %s; check the name and the network, or name "
-                  "another image with --image",
+                  "another image (--image, or image of the profile)",
                   pull->reference, failure);
     }
     if (!status || !id)
@@ -110,7 +110,7 @@ static void on_done(void *arg, const struct engine_reply *reply)
     if (!pull->failed)
         error_set(&pull->error,
                   "image %s cannot be pulled: %s; check the name and the network, or name "
-                  "another image with --image",
+                  "another image (--image, or image of the profile)",
                   pull->reference, reply->error.text);
     pull->done(pull->arg, &pull->error);
 }

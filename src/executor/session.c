@@ -198,8 +198,14 @@ static void on_version(void *arg, const struct engine_reply *reply)
     auto_json cJSON *version = json_parse(reply->body, reply->len, NULL);
 
     session->call = NULL;
-    if (reply->status != 200) {
+    if (reply->status == 0) {
         error_set(&session->reason, "no Docker Engine: %s", reply->error.text);
+        go_down(session);
+        return;
+    }
+    if (reply->status != 200) {
+        error_set(&session->reason, "no Docker Engine: %s; see whether one listens at %s",
+                  reply->error.text, endpoint_name(session->endpoint));
         go_down(session);
         return;
     }

@@ -1,10 +1,11 @@
 """The process that holds the memory of a script with a preload (start_keeper() of the supervisor): what a script
 can notice of it, and what it can do to it."""
 
+import platform
 import textwrap
 
 import pytest
-from supervisor_driver import Container
+from supervisor_driver import SUPERVISOR, Container
 
 FIND = """
 import os, json, signal, sys, time
@@ -80,6 +81,30 @@ def test_nothing_that_befalls_it_touches_the_verdict(run, attack):
     result = run(textwrap.dedent(attack) + "\nopen('outputs/a', 'w').write('kept')\nprint('end'); sys.exit(3)")
     assert (result.exit.exit_code, result.exit.signal, result.exit.timed_out) == (3, 0, 0), result.stderr
     assert result.stdout.endswith(b"end\n") and [a.data for a in result.artifacts] == [b"kept"]
+
+
+FORK = {"x86_64": 56, "aarch64": 220}
+
+
+@pytest.mark.skipif(platform.machine() not in FORK, reason="its clone() has no number here")
+@pytest.mark.parametrize("body", ["while True: pass", "time.sleep(0.5); [os.getppid() for _ in range(10**6)]"])
+def test_it_is_waited_for_where_it_does_anything(modules_image, body):
+    """Whoever shares a process's memory can be made to run what that wants."""
+    start = "return libc.clone(wait, top, CLONE_VM | CLONE_PARENT | signal.SIGCHLD, lock)"
+    busy = SUPERVISOR.replace(start, textwrap.indent(textwrap.dedent("""
+        pid = libc.syscall(%d, CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+        if pid == 0:
+            %s
+            os._exit(0)
+        return pid
+        """ % (FORK[platform.machine()], body)), " " * 8).strip())
+    assert busy != SUPERVISOR
+    with Container(modules_image, modules=["quiet_one"], supervisor=busy) as box:
+        box.hello()
+        box.start(FIND + "print(len(keepers())); time.sleep(1)")
+        result = box.result()
+    assert (result.exit.exit_code, result.stdout) == (0, b"1\n"), result.stderr
+    assert result.exit.cpu_us > 100000
 
 
 def test_all_others_are_gone_before_the_verdict(run):

@@ -107,6 +107,40 @@ SCRIPTS = {
     "unflushed file in a cycle": (
         "f = open(1, 'w', closefd=False); f.write('kept')\nf.f = [f]\ng = lambda: f"
     ),
+    "file of an exit handler": (
+        "import atexit, os\nf = os.fdopen(os.dup(1), 'w')\nf.write('start ')\ndef bye():\n"
+        "    f.write('bye')\natexit.register(bye)\nprint('end')"
+    ),
+    "file of an exit handler after an exit": (
+        "import atexit, os, sys\nf = os.fdopen(os.dup(1), 'w')\natexit.register(lambda:"
+        " f.write('bye'))\nsys.exit(4)"
+    ),
+    "file of an exit handler after an error": (
+        "import atexit, os\nf = os.fdopen(os.dup(1), 'w')\natexit.register(lambda:"
+        " f.write('bye'))\n1/0"
+    ),
+    "file of a tee": (
+        "import io, os, sys\nclass Tee(io.TextIOBase):\n    def __init__(self): self.f ="
+        " os.fdopen(os.dup(2), 'w')\n    def write(self, s): self.f.write(s);"
+        " sys.__stdout__.write(s)\nsys.stdout = Tee()\nprint('abc')"
+    ),
+    "file of a log": (
+        "import logging, os\nclass To(logging.Handler):\n    def __init__(self):"
+        " super().__init__(); self.f = os.fdopen(os.dup(1), 'w')\n    def emit(self, r):"
+        " self.f.write(r.getMessage())\nlogging.getLogger().addHandler(To())\n"
+        "logging.error('kept')"
+    ),
+    "file of another module": (
+        "import json, os\njson.f = os.fdopen(os.dup(1), 'w')\njson.f.write('kept')"
+    ),
+    "file of another module in place of stdin": (
+        "import json, os\nn = os.dup(1)\nos.dup2(n, 0)\nos.close(n)\njson.f = open(0, 'w',"
+        " closefd=False)\njson.f.write('kept')"
+    ),
+    "file of a hook": (
+        "import os, sys\nf = os.fdopen(os.dup(1), 'w')\nsys.setprofile(lambda *a:"
+        " None)\nsys.displayhook = f.write\nsys.displayhook('kept')"
+    ),
     "c stdio": "import ctypes; ctypes.CDLL(None).puts(b'from C')",
     "stdout replaced": (
         "import sys\nclass Out:\n    closed = False\n    def write(self, s):"

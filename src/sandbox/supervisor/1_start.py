@@ -92,6 +92,9 @@ PRELOAD_TEXT_MAX = 1000
 PRELOAD_SHOWN = 200
 # The lock and the stack of a process that does nothing.
 KEEPER_ROOM = 16384
+# How often it is looked at once it has its SIGKILL, and seconds between the looks: waking takes some.
+KEEPER_LOOKS = 20
+KEEPER_LOOK_S = 0.0001
 # What is told of what the child said before it ended.
 WAITING_MAX = 8192
 # A stream that is forwarded is not read while more than this waits for the reader of our stdout.
@@ -141,6 +144,7 @@ VALUE_FD_FROM = 500
 PR_SET_DUMPABLE = 4
 F_SETPIPE_SZ = 1031
 CLONE_VM = 0x100
+PF_EXITING = 0x4
 CLONE_PARENT = 0x8000
 SET_TID_ADDRESS = {"x86_64": 218, "aarch64": 96}
 

@@ -240,15 +240,34 @@ def hide_own_frames(then):
     sys.excepthook = excepthook
 
 
+def writable_files():
+    """What this process may write to, by descriptor."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        with contextlib.suppress(OSError):  # that of the list itself
+            if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+                status = os.fstat(fd)
+                found[fd] = status.st_dev, status.st_ino
+    return found
+
+
 class QuickEnd:
     """The last of the exit handlers. The interpreter's own end takes apart every module that was
     ever loaded, which takes longer than most scripts do. This does what of it a script can see: its
-    objects are finalized, files flushed, exit handlers of C libraries called."""
+    objects are finalized, files flushed, exit handlers of C libraries called. A file that is still
+    open then is in the hands of some other module, and may have a buffer: it is for the
+    interpreter's own end."""
 
     def __init__(self):
         self.exit_code = None  # None: leave it to the interpreter
-        self.newest_module = next(reversed(sys.modules))
+        self.start()
         atexit.register(self.run)
+
+    def start(self):
+        """Whatever is there now is not the script's."""
+        self.newest_module = next(reversed(sys.modules))
+        self.writable = writable_files()
 
     def takes(self, error):
         """The script has ended, with an exception or None. False: the exception must go on up."""
@@ -269,20 +288,24 @@ class QuickEnd:
     def run(self):
         if self.exit_code is None or not self.flush():
             return
-        try:
-            for name in ("last_type", "last_value", "last_traceback", "last_exc"):
-                vars(sys).pop(name, None)
-            if gc.isenabled():
-                gc.collect()  # as the interpreter: it brings files before their buffers, for later
-            modules = [weakref.ref(sys.modules.pop(name)) for name in self.script_modules()]
-            gc.collect()
-            for module in filter(None, (ref() for ref in modules)):
-                self.clear(vars(module))
-            gc.collect()
-            self.flush()
-        finally:
+        files_closed = False
+        with contextlib.suppress(BaseException):
+            self.take_apart()
+            files_closed = self.flush() and writable_files().items() <= self.writable.items()
+        if files_closed:
             # With the interpreter's lock held: no thread that is left runs any further.
             ctypes.pythonapi.exit(self.exit_code)
+
+    def take_apart(self):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+        if gc.isenabled():
+            gc.collect()  # as the interpreter: it brings files before their buffers, for later
+        modules = [weakref.ref(sys.modules.pop(name)) for name in self.script_modules()]
+        gc.collect()
+        for module in filter(None, (ref() for ref in modules)):
+            self.clear(vars(module))
+        gc.collect()
 
     @staticmethod
     def flush():

@@ -9,6 +9,17 @@ def kill_all():
         pass
 
 
+def task_state(pid):
+    """Of a process with one thread: the kernel's flags of it, and how long it has run outside of the
+    kernel, in ticks. 0 and 1 where it has more threads or is gone."""
+    with contextlib.suppress(OSError):
+        if os.listdir("/proc/%d/task" % pid) == [str(pid)]:
+            with open("/proc/%d/stat" % pid) as file:
+                fields = file.read().rpartition(")")[2].split()
+            return int(fields[6]), int(fields[11])
+    return 0, 1
+
+
 def open_child_signal(libc):
     """A descriptor that becomes readable when a child ends, and never interrupts anything."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
@@ -231,9 +242,19 @@ class Supervisor:
         self.finish()
 
     def only_keeper(self):
-        """After kill_all(): it runs no instruction any more, and only its memory is left."""
+        """After kill_all(): it is on its way out, and only its memory is left. Where it is not, or
+        not soon, or has done anything, the script has made another process of it."""
         keeper = self.preload.keeper
-        return keeper > 0 and {n for n in os.listdir("/proc") if n.isdecimal()} == {"1", str(keeper)}
+        if keeper <= 0 or {n for n in os.listdir("/proc") if n.isdecimal()} != {"1", str(keeper)}:
+            return False
+        for _ in range(KEEPER_LOOKS):
+            flags, ticks = task_state(keeper)
+            if ticks:
+                return False
+            if flags & PF_EXITING:
+                return True
+            time.sleep(KEEPER_LOOK_S)
+        return False
 
     def drained(self):
         """Whether all that the script has printed is here."""
@@ -293,12 +314,12 @@ def main():
         end = QuickEnd()
         figures = Figures()
         job = prepare_child(libc, pipes)
-        end.newest_module = next(reversed(sys.modules))
+        end.start()
         run_script(job, pipes.value_w, figures, end)
         # At once: on the interpreter's way to them lies the syntax tree of all this text.
         threading._shutdown()
         atexit._run_exitfuncs()
-        return
+        sys.exit(end.exit_code)
     try:
         pipes.keep_parent_ends()
         for fd in (0, 1, 2):
