@@ -78,7 +78,7 @@ struct executor_profile_facts {
     uint64_t version;    /* counts the changes of these two */
     const cJSON *walls;  /* of a container that was measured, walls.h; or NULL */
     const char *reason;  /* why it cannot be served at present, the engine apart; or NULL */
-    int64_t slots; /* containers that fit the memory budget; one may run even where it is 0 */
+    int64_t slots;       /* containers that fit the memory budget; one may run even where it is 0 */
 };
 void executor_tell_profile(const struct executor *executor, size_t profile,
                            struct executor_profile_facts *ret);

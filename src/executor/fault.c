@@ -34,7 +34,7 @@ static const struct known refusals[] = {
                                      "be there on the engine's host"},
     {"Range of CPUs is from", "give a script fewer: --cpus, or cpus of the profile"},
     {"invalid reference format", "an image is named [HOST[:PORT]/]name[:TAG], in lower case"},
-    {"nknown runtime specified", "`docker info` lists the runtimes that the engine has"},
+    {"Unknown runtime specified", "`docker info` lists the runtimes that the engine has"},
     {"unknown or invalid runtime", "`docker info` lists the runtimes that the engine has"},
     {"exec format error", "the image is for another architecture than the engine's host"},
     {NULL, NULL},

@@ -31,6 +31,9 @@
 #define PENDING_MAX  (HEADER_MAX + LIMIT_CODE_MAX + LIMIT_FILES_BYTES_MAX + LIMIT_STDIN_MAX)
 #define INPUT_WINDOW (256 * 1024)
 
+/* Where the supervisor could not speak any more. */
+#define LOSS ": what it printed last, and its files, may be lost"
+
 struct run {
     enum run_state state;
     const struct run_ops *ops;
@@ -148,7 +151,7 @@ static void finish_stopped(struct run *run)
 {
     if (run->reason == RUN_DEADLINE) {
         run->outcome.exit_code = 128 + SIGKILL;
-        finish(run, OUTCOME_TIMED_OUT, "its container had to be removed by force");
+        finish(run, OUTCOME_TIMED_OUT, "its container had to be removed by force" LOSS);
     } else {
         finish(run, OUTCOME_CANCELLED,
                run->reason == RUN_SHUTDOWN ? "the server is shutting down"
@@ -280,7 +283,7 @@ static void finish_ended(struct run *run)
     if (container_facts(container)->had_oom) {
         run->outcome.oom_kills = 1;
         run->outcome.exit_code = 128 + SIGKILL;
-        finish(run, OUTCOME_OUT_OF_MEMORY, "memory ran out for the whole container");
+        finish(run, OUTCOME_OUT_OF_MEMORY, "memory ran out for the whole container" LOSS);
     } else if (clock_ms() >= run->deadline) {
         finish(run, OUTCOME_SANDBOX_ERROR, container_facts(container)->error.text);
     }

@@ -21,7 +21,7 @@ void excerpt_init(struct excerpt *excerpt, const struct buf *head, const struct 
 {
     bool whole = head->len + tail->len >= total->bytes;
 
-    *excerpt = (struct excerpt){.gap = 0};
+    *excerpt = (struct excerpt){.at_least = head->len + tail->len > total->bytes};
     buf_init(&excerpt->head, TEXT_MAX);
     buf_init(&excerpt->tail, TEXT_MAX);
     if (whole) {
@@ -65,7 +65,8 @@ static size_t put_plain(struct buf *out, const struct buf *text, bool fold)
 
 void excerpt_init_plain(struct excerpt *excerpt, const struct excerpt *original, bool fold)
 {
-    *excerpt = (struct excerpt){.gap = original->gap, .total = original->total};
+    *excerpt = (struct excerpt){
+        .gap = original->gap, .total = original->total, .at_least = original->at_least};
     buf_init(&excerpt->head, TEXT_MAX);
     buf_init(&excerpt->tail, TEXT_MAX);
     excerpt->head_chars = put_plain(&excerpt->head, &original->head, fold);
@@ -88,12 +89,12 @@ static size_t least(size_t a, size_t b)
 }
 
 /* The line in the gap, on a line of its own; it counts what is left out. */
-static int put_gap(struct buf *out, uint64_t left_out, uint64_t total)
+static int put_gap(struct buf *out, uint64_t left_out, const struct excerpt *excerpt)
 {
     if (out->len > 0 && out->data[out->len - 1] != '\n' && buf_add(out, "\n", 1) < 0)
         return -1;
-    return buf_addf(out, "… %s characters left out of %s …\n", words_count(left_out).text,
-                    words_count(total).text);
+    return buf_addf(out, "… %s characters left out of %s%s …\n", words_count(left_out).text,
+                    excerpt->at_least ? "at least " : "", words_count(excerpt->total).text);
 }
 
 int excerpt_put(struct buf *out, const struct excerpt *excerpt, size_t limit, unsigned head_percent)
@@ -115,7 +116,7 @@ int excerpt_put(struct buf *out, const struct excerpt *excerpt, size_t limit, un
     if (head > 0 && buf_add(out, excerpt->head.data,
                             text_head(excerpt->head.data, excerpt->head.len, head)) < 0)
         return -1;
-    if (put_gap(out, excerpt->gap + excerpt_chars(excerpt) - head - tail, excerpt->total) < 0)
+    if (put_gap(out, excerpt->gap + excerpt_chars(excerpt) - head - tail, excerpt) < 0)
         return -1;
     if (tail == 0)
         return 0;

@@ -16,6 +16,7 @@ struct excerpt {
     size_t tail_chars;
     uint64_t gap;   /* characters missing between head and tail */
     uint64_t total; /* characters that the script wrote */
+    bool at_least;  /* it may have written more: nobody told the total */
 };
 
 /* Makes text of the kept bytes. Characters that the edges of the gap cut in two are left out.

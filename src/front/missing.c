@@ -19,7 +19,8 @@ static bool is_of_name(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* The top-level name of the module that the last such line is about; NULL where there is none. */
+/* The top-level module that the last such line is about; NULL where there is none, or where it is
+ * about a part of one that is there. */
 static const char *find_module(const char *error, size_t len, size_t *ret_len)
 {
     const char *found = NULL, *end = error + len;
@@ -33,7 +34,7 @@ static const char *find_module(const char *error, size_t len, size_t *ret_len)
     while (found && found + name < end && is_of_name(found[name]))
         name++;
     *ret_len = name;
-    return name > 0 ? found : NULL;
+    return name > 0 && (found + name == end || found[name] != '.') ? found : NULL;
 }
 
 /* As many whole names as fit. */
@@ -115,7 +116,6 @@ void missing_put(struct buf *out, const struct front_options *options, uint32_t 
     size_t tail = len < HINT_ERROR_TAIL ? len : HINT_ERROR_TAIL;
     const char *module = len > 0 ? find_module(error + len - tail, tail, &module_len) : NULL;
 
-    /* Where the module is there, only a part of it is missing. */
     if (!module || known_has(options->known, profile, module, module_len))
         return;
     put_what_is_there(out, known_modules(options->known, profile));

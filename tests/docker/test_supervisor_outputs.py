@@ -71,6 +71,20 @@ def test_files_are_there_before_the_script(run):
     assert [(a.name, bytes(a.data)) for a in result.artifacts] == [("given.txt", b"given")]
 
 
+def test_modules_beside_the_script_come_first(run):
+    """Before those that are there for the supervisor, too; folders and files that are no modules do not."""
+    files = [("json.py", b"x = 'own'"), ("struct/__init__.py", b"from .part import x"),
+             ("struct/part.py", b"x = 'own'"), ("traceback.pyc.txt", b"no"), ("socket/data", b"no"),
+             ("socket.csv", b"no"), ("warnings.py.txt", b"no")]
+    code = """
+        import json, struct, socket, warnings, traceback
+        print(json.x, struct.x, socket.socket.__name__, warnings.warn.__name__, traceback.print_exc.__name__)
+        1 + 1
+    """
+    result = ok(run(code, files=files))
+    assert result.stdout == b"own own socket warn print_exc\n" and result.value == "2"
+
+
 def test_many_and_large_files(run):
     files = [("f%03d" % n, bytes([n]) * (64 << 10)) for n in range(256)]
     code = """

@@ -75,6 +75,7 @@ static void test_cuts(void **state)
         {"a\xFFz\xC3", "", 4, 4, 10, 50, "a" TEXT_REPLACEMENT "z" TEXT_REPLACEMENT},
         /* totals that cannot be */
         {"abc", "xyz", 0, 0, 10, 50, "abcxyz"},
+        {"abcdef", "", 0, 0, 4, 50, "ab\n… 2 characters left out of at least 6 …\nef"},
         {"abc", "xyz", 100, 1, 10, 50, "abc\n… 0 characters left out of 6 …\nxyz"},
     };
     auto_buf struct buf out;

@@ -27,6 +27,10 @@ The payload of H, a JSON object with the facts that the executor compares with w
   modules "numpy pandas": importable top-level names beside the standard library, sorted
 """
 
+import sys
+
+PLAIN_MODULES = frozenset(sys.modules)  # that every start of Python brings
+
 import ast
 import atexit
 import codecs
@@ -49,7 +53,6 @@ import signal
 import socket
 import stat
 import struct
-import sys
 import threading
 import time
 import tokenize  # noqa: F401  for the script: tracebacks read source lines with it
