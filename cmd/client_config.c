@@ -122,6 +122,35 @@ static int fill(struct client_request *request, int argc, char **argv,
     return 0;
 }
 
+static bool has_flag(char *const *flags, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; *flags; flags++) {
+        if (strncmp(*flags, "--", 2) == 0 && strncmp(*flags + 2, name, len) == 0 &&
+            ((*flags)[2 + len] == '=' || (*flags)[2 + len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* The client starts the command in an environment of its own. */
+static void tell_variables(const struct client_request *request)
+{
+    const struct setting *setting;
+
+    for (size_t i = 0; (setting = setting_at(i)); i++) {
+        auto_free char *variable = setting_variable(setting);
+        auto_free char *value = getenv(variable) ? setting_format(setting, request->config) : NULL;
+
+        if (value && !has_flag(request->flags, setting->name))
+            fprintf(stderr,
+                    "python-sandbox: %s is set here, but the client will not have it: where it is "
+                    "to count, give --%s=%s\n",
+                    variable, setting->name, value);
+    }
+}
+
 int cmd_client_config(int argc, char **argv)
 {
     const char *url = verbs_take_value(&argc, argv, "--http");
@@ -146,6 +175,8 @@ int cmd_client_config(int argc, char **argv)
         client_print_entry(&request, &err) < 0) {
         fprintf(stderr, "python-sandbox: %s\n", err.text);
         status = 2;
+    } else if (!url) {
+        tell_variables(&request);
     }
     free(request.url);
     free(rest.rest);

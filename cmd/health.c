@@ -157,18 +157,24 @@ static int choose_url(const struct config *config, const struct config_arguments
 
     if (rest->count > 1)
         return error_set(err, "one URL is enough");
-    if (rest->count == 1 && strncmp(rest->rest[0], "http://", 7) != 0 &&
-        strncmp(rest->rest[0], "https://", 8) != 0)
-        return error_set(err, "\"%.100s\" is no http:// or https:// URL", rest->rest[0]);
-    if (rest->count == 1) {
+    if (rest->count == 1 &&
+        (strncmp(rest->rest[0], "http://", 7) == 0 || strncmp(rest->rest[0], "https://", 8) == 0)) {
         *ret_url = url_of_server(rest->rest[0], path);
         return 1;
     }
-    r = choose_address(config, has_flags, &address, err);
-    if (r <= 0)
-        return r;
+    if (rest->count == 1) {
+        address = mem_strdup(rest->rest[0]);
+    } else {
+        r = choose_address(config, has_flags, &address, err);
+        if (r <= 0)
+            return r;
+    }
     *ret_url = listen_url(address, path);
-    return *ret_url ? 1 : error_set(err, "\"%.100s\" is no address to ask at", address);
+    return *ret_url ? 1
+                    : error_set(err,
+                                "\"%.100s\" is no address to ask at: give an http:// or https:// "
+                                "URL, or ADDRESS:PORT",
+                                address);
 }
 
 static int tell(const char *url)
@@ -201,7 +207,8 @@ int cmd_health(int argc, char **argv)
 
     r = config_load(&config, argc, argv, false, "[--ready] [URL]",
                     "Ask a server whether it is alive (/healthz) or, with --ready, whether it "
-                    "could take a call (/readyz): at the server of the URL, or at the whole URL "
+                    "could take a call (/readyz): at the server of the URL or of an "
+                    "ADDRESS:PORT, or at the whole URL "
                     "where it has another "
                     "path than that of MCP, else at the address that a flag gives, "
                     "else where process 1 serves, else at the address that a variable or the file "

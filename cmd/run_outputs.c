@@ -24,6 +24,8 @@ int run_outputs_open(struct run_outputs *outputs, const char *dir, struct buf *t
     *outputs = (struct run_outputs){.dir = dir, .fd = -1, .file = -1, .told = told};
     if (!dir)
         return 0;
+    if (!*dir)
+        return error_set(err, "--outputs must name a folder");
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return error_set(err, "cannot make the folder %s: %s", dir, strerror(errno));
     outputs->fd = open(dir, FOLDER_FLAGS);

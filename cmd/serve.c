@@ -28,6 +28,7 @@
 #include "front/bearer.h"
 #include "listen.h"
 #include "options.h"
+#include "setting.h"
 #include "signals.h"
 #include "tokens.h"
 #include "verbs.h"
@@ -172,13 +173,29 @@ static int take_tokens(struct server *server, struct error *err)
     return 0;
 }
 
+/* Whoever set them thinks that they do something. */
+static void warn_of_idle_settings(const struct config *config)
+{
+    const struct setting *setting;
+    struct config defaults;
+
+    config_init(&defaults);
+    for (size_t i = 0; !config->http && (setting = setting_at(i)); i++) {
+        if (setting->group == SETTING_GROUP_HTTP && setting_differs(setting, config, &defaults))
+            log_warn("%s: has no effect without http", setting->name);
+    }
+    if (config->audit_code && !config->audit_log)
+        log_warn("audit-code: has no effect without audit-log");
+    config_done(&defaults);
+}
+
 static int start(struct server *server, char *owner, struct error *err)
 {
     bool http = server->config.http != NULL;
     struct executor_options options;
     auto_close int front_fd = -1;
 
-    if (take_tokens(server, err) < 0 || owner_self(owner, err) < 0)
+    if (owner_self(owner, err) < 0)
         return -1;
     server->endpoint = endpoint_new(server->config.docker_host, server->config.docker_cert_path);
     server->reaper = reaper_start(server->endpoint, owner, err);
@@ -230,9 +247,13 @@ int cmd_serve(int argc, char **argv)
         return 2;
     }
     log_open(STDERR_FILENO, server.config.log_level);
+    warn_of_idle_settings(&server.config);
     if (rest.count) {
         log_error("serve takes flags only, not \"%s\"; see python-sandbox serve --help",
                   rest.rest[0]);
+        status = 2;
+    } else if (take_tokens(&server, &err) < 0) {
+        log_error("%s", err.text);
         status = 2;
     } else if (start(&server, owner, &err) < 0) {
         log_error("%s", err.text);

@@ -377,9 +377,8 @@ char **config_flags(const struct config *config)
     flags[count++] = mem_strdup("--config=" CONFIG_NO_FILE);
     for (size_t i = 0; (setting = setting_at(i)); i++) {
         auto_free char *value = setting_format(setting, config);
-        auto_free char *fallback = setting_format(setting, &defaults);
 
-        if (value && (!fallback || strcmp(value, fallback) != 0))
+        if (value && setting_differs(setting, config, &defaults))
             flags[count++] = mem_printf("--%s=%s", setting->name, value);
     }
     if (config->profiles_named) {

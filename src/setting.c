@@ -265,6 +265,14 @@ int setting_parse(const struct setting *setting, const char *text, struct config
     return 0;
 }
 
+bool setting_differs(const struct setting *setting, const struct config *a, const struct config *b)
+{
+    auto_free char *one = setting_format(setting, a);
+    auto_free char *other = setting_format(setting, b);
+
+    return one && other ? strcmp(one, other) != 0 : one != other;
+}
+
 char *setting_format(const struct setting *setting, const struct config *config)
 {
     if (is_string(setting)) {

@@ -93,3 +93,6 @@ int setting_parse(const struct setting *setting, const char *text, struct config
 /* The member as text that setting_parse() takes, the short way ("512m"); NULL for a string that is
  * not set. The caller frees. */
 char *setting_format(const struct setting *setting, const struct config *config);
+
+/* Whether the two have another value of it. */
+bool setting_differs(const struct setting *setting, const struct config *a, const struct config *b);

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+#define MARK "\xEF\xBB\xBF"
+
 enum expect {
     EXPECT_VALUE,
     EXPECT_VALUE_OR_END, /* after '[' */
@@ -189,6 +191,9 @@ static int check_literal(struct scan *scan)
             return 0;
         }
     }
+    if (scan->len - scan->at >= strlen(MARK) &&
+        memcmp(scan->text + scan->at, MARK, strlen(MARK)) == 0)
+        return fail(scan, "there is a byte order mark; send UTF-8 without one");
     if (scan->at == scan->len)
         return fail(scan, "the text ends where a value must be; send the whole value");
     return fail(scan, "no JSON value starts like this; send an object, array, string, number, "

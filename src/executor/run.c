@@ -154,8 +154,9 @@ static void finish_stopped(struct run *run)
         finish(run, OUTCOME_TIMED_OUT, "its container had to be removed by force" LOSS);
     } else {
         finish(run, OUTCOME_CANCELLED,
-               run->reason == RUN_SHUTDOWN ? "the server is shutting down"
-                                           : "the client cancelled it");
+               run->reason == RUN_SHUTDOWN
+                   ? "the server was stopped, or its client closed the server's stdin"
+                   : "the client cancelled it");
     }
 }
 

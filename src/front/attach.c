@@ -340,9 +340,9 @@ int attach_put_text(struct buf *out, const struct attach *attach)
     }
     if (left_out(attach) == 0)
         return 0;
-    return buf_addf(out, "- and %s%s more, which are not named here\n",
-                    attach->artifacts->at_least ? "at least " : "",
-                    words_count(left_out(attach)).text);
+    return buf_addf(
+        out, "- %s%s%s more, which are not named here\n", attach->listed > 0 ? "and " : "",
+        attach->artifacts->at_least ? "at least " : "", words_count(left_out(attach)).text);
 }
 
 int attach_put_members(struct buf *out, const struct attach *attach)

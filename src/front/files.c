@@ -82,6 +82,21 @@ static int read_item(struct file *file, const cJSON *item, const cJSON **ret_tex
     return 0;
 }
 
+/* Clients add members of their own. */
+static void find_unknown(struct files *files, const cJSON *item, size_t index)
+{
+    const cJSON *one;
+
+    cJSON_ArrayForEach(one, item)
+    {
+        if (files->unknown || strcmp(one->string, "path") == 0 ||
+            strcmp(one->string, "text") == 0 || strcmp(one->string, "base64") == 0)
+            continue;
+        files->unknown = one->string;
+        files->unknown_index = index;
+    }
+}
+
 /* The whole list, base64 still as it came: its bytes are NULL. */
 static int read_items(struct files *files, const cJSON *list, struct error *err)
 {
@@ -96,6 +111,7 @@ static int read_items(struct files *files, const cJSON *list, struct error *err)
         if (read_item(file, item, &text, &base64, err) < 0 ||
             file_check(files->list, index, FILE_SCRIPT_NAME, err) < 0)
             return refuse(file, index, err);
+        find_unknown(files, item, index);
         if (text)
             file->bytes = text->valuestring;
         file->len = strlen((text ? text : base64)->valuestring);

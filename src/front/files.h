@@ -12,9 +12,11 @@ struct front_options;
 struct files {
     struct file *list; /* paths and texts point into the arguments, or into parsed */
     size_t count;
-    size_t room;   /* bytes of tmpfs that they take */
-    char *decoded; /* the bytes that came as base64 */
-    cJSON *parsed; /* the argument where it came as a string */
+    size_t room;          /* bytes of tmpfs that they take */
+    char *decoded;        /* the bytes that came as base64 */
+    cJSON *parsed;        /* the argument where it came as a string */
+    const char *unknown;  /* the first member that means nothing here; NULL: none */
+    size_t unknown_index; /* of the file that has it */
 };
 
 /* Reads it (NULL or null: none). Files are objects {"path": relative, "text": string} or {"path":

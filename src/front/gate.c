@@ -246,7 +246,7 @@ void gate_judge(struct gate_verdict *verdict, const struct gate_request *request
     if (!check_host(request, options, verdict) || !check_origin(request, options, verdict))
         return;
     if (route == GATE_REFUSED) {
-        refuse(verdict, 404, "");
+        refuse(verdict, 404, is(request->target, "/") ? "MCP is served at /mcp.\n" : "");
         return;
     }
     if (preflight) {

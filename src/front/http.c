@@ -29,6 +29,9 @@
 /* No more are taken for this long after the process has run out of descriptors. */
 #define ACCEPT_PAUSE_MS 100
 
+/* How often the log says that all connections are taken. */
+#define FULL_TELL_MS 60000
+
 struct connection {
     LIST_ENTRY(connection) entry;
     struct http *http;
@@ -48,6 +51,7 @@ struct http {
     struct farewell farewell;
     size_t watched; /* descriptors of the last http_watch() before those of the farewell */
     int64_t accept_at;
+    int64_t full_told; /* when the log said so last; 0: never */
     bool closed;
 };
 
@@ -252,6 +256,30 @@ static int64_t deadline_of(const struct connection *connection)
     return connection->exchange ? connection->exchange->deadline : connection->deadline;
 }
 
+/* Where all are taken: of those that have not sent whole headers, the one whose time ends first
+ * goes, so that nobody is shut out by connections on which nothing happens. */
+static void make_way(struct http *http, int64_t now)
+{
+    const struct connection *connection, *first = NULL;
+
+    if (http->host.connections < http->options.connections_max)
+        return;
+    LIST_FOREACH(connection, &http->connections, entry)
+    {
+        if (connection->exchange && connection->exchange->judged)
+            continue;
+        if (!first || deadline_of(connection) < deadline_of(first))
+            first = connection;
+    }
+    if (first)
+        (void)shutdown(first->fd, SHUT_RDWR);
+    if (http->full_told == 0 || now >= http->full_told + FULL_TELL_MS) {
+        log_warn("all %zu connections are taken; those on which nothing comes make way for others",
+                 http->options.connections_max);
+        http->full_told = now;
+    }
+}
+
 void http_step(struct http *http, const struct pollfd *fds)
 {
     struct connection *connection;
@@ -271,6 +299,7 @@ void http_step(struct http *http, const struct pollfd *fds)
         if (fds[1 + i].revents != 0)
             accept_some(http, http->options.listeners[i]);
     }
+    make_way(http, now);
     (void)MHD_run(http->daemon);
 }
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "front/options.h"
 #include "front/words.h"
@@ -188,6 +189,17 @@ static bool is_known(const char *name, const struct front_options *options)
     return false;
 }
 
+static void add_unknown(struct buf *note, const char *prefix, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len > UNKNOWN_NAME_MAX)
+        len = text_whole_end(name, UNKNOWN_NAME_MAX);
+    buf_addf(note, "%s%s", note->len == 0 ? "arguments that were ignored: " : ", ", prefix);
+    for (size_t i = 0; i < len; i++)
+        buf_add(note, (unsigned char)name[i] < ' ' ? "?" : name + i, 1);
+}
+
 /* Clients add members of their own to every call: they are named, not refused. */
 static void note_unknown(struct tool_call *call, const cJSON *object,
                          const struct front_options *options)
@@ -199,18 +211,16 @@ static void note_unknown(struct tool_call *call, const cJSON *object,
     buf_init(&note, sizeof(call->note) - 1);
     cJSON_ArrayForEach(member, object)
     {
-        size_t len = strlen(member->string);
-
-        if (is_known(member->string, options) || ++count > UNKNOWN_NAMED)
-            continue;
-        if (len > UNKNOWN_NAME_MAX)
-            len = text_whole_end(member->string, UNKNOWN_NAME_MAX);
-        buf_add_text(&note, count == 1 ? "arguments that were ignored: " : ", ");
-        for (size_t i = 0; i < len; i++)
-            buf_add(&note, (unsigned char)member->string[i] < ' ' ? "?" : member->string + i, 1);
+        if (!is_known(member->string, options) && ++count <= UNKNOWN_NAMED)
+            add_unknown(&note, "", member->string);
     }
     if (count > UNKNOWN_NAMED)
         buf_addf(&note, " and %zu more", count - UNKNOWN_NAMED);
+    if (call->files.unknown) {
+        auto_free char *prefix = mem_printf("files[%zu].", call->files.unknown_index);
+
+        add_unknown(&note, prefix, call->files.unknown);
+    }
     if (note.len > 0)
         memcpy(call->note, note.data, note.len + 1);
 }

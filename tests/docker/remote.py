@@ -33,6 +33,13 @@ def openssl(*arguments):
     assert done.returncode == 0, done.stderr
 
 
+def fresh_folder(parent, name):
+    """One more of the name, which any user may pass through."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=name + "-", dir=parent))
+    folder.chmod(0o755)
+    return folder
+
+
 class Authority:
     """A CA, and what it signs; each certificate is a folder with ca.pem, cert.pem and key.pem."""
 
@@ -46,7 +53,7 @@ class Authority:
 
     def issue(self, name, *extensions, days=10):
         """A fresh folder; days below 0 are in the past."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=name + "-", dir=self.folder))
+        folder = fresh_folder(self.folder, name)
         request, extra = folder / "request", folder / "extensions"
         extra.write_text("\n".join(extensions) + "\n")
         openssl("req", *CURVE, "-keyout", str(folder / "key.pem"), "-out", str(request), "-subj", "/CN=" + name)

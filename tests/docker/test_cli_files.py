@@ -103,6 +103,11 @@ def test_outputs(folder):
     assert found == {"a.txt": b"text", "d/e/large": bytes(range(256)) * (80 << 12), "empty": b""}
 
 
+def test_outputs_need_a_name(folder):
+    status, out, err = folder.run("print(1)", "--outputs=")
+    assert (status, out) == (2, "") and "--outputs must name a folder" in err
+
+
 def test_outputs_stay_behind(folder):
     status, out, err = folder.run("open('outputs/a', 'w'); open('outputs/b', 'w'); exit(3)")
     assert (status, out) == (3, "")

@@ -203,6 +203,13 @@ def test_the_engine_of_this_environment_is_named():
     assert entry("generic", env=env)["args"] == ["serve", "--docker-host=tcp://engine:2376"]
 
 
+def test_variables_that_the_client_will_not_have_are_told():
+    env = {"PYTHON_SANDBOX_MEMORY": "1g"}
+    assert "give --memory=1g" in printed("codex", env=env)[1]
+    assert "MEMORY" not in printed("codex", "--memory=2g", env=env)[1]
+    assert "MEMORY" not in printed("codex", "--http=:1", env=env)[1]
+
+
 @pytest.mark.parametrize(
     "arguments,word",
     [

@@ -14,7 +14,7 @@ import threading
 import time
 
 import pytest
-from remote import LATE_S, Authority, TlsFront, start_sleeper
+from remote import LATE_S, Authority, TlsFront, fresh_folder, start_sleeper
 from sandbox import BINARY, Server, assert_gone, assert_serves, end, environment, py, wait_until
 
 pytestmark = [
@@ -38,6 +38,9 @@ class Far:
         self.certs = self.authority.server()
         self.client = self.authority.client()
         self.front = TlsFront(socket_path, self.certs, self.authority.cert)
+
+    def client_copy(self, name):
+        return pathlib.Path(shutil.copytree(self.client, fresh_folder(self.folder, name), dirs_exist_ok=True))
 
     def url(self, host="localhost"):
         return "tcp://%s:%d" % (host, self.front.port)
@@ -180,8 +183,7 @@ def test_by_the_docker_clis_folder(far):
 
 @pytest.mark.skipif(not shutil.which("docker"), reason="no docker to make a context with")
 def test_by_a_docker_context(far, folder):
-    home = folder / "home"
-    home.mkdir()
+    home = fresh_folder(folder, "home")
     options = "host=%s,ca=%s/ca.pem,cert=%s/cert.pem,key=%s/key.pem" % ((far.url(),) + (far.client,) * 3)
     docker = {"HOME": str(home), "PATH": os.environ["PATH"]}
     subprocess.run(["docker", "context", "create", "far", "--docker", options], env=docker, check=True, timeout=30)
@@ -225,18 +227,15 @@ def test_without_tls_is_refused(far):
 
 
 def test_an_engine_that_another_ca_vouches_for(far):
-    mixed = far.folder / "mixed"
-    shutil.copytree(far.client, mixed)
+    mixed = far.client_copy("mixed")
     shutil.copy(far.other.cert, mixed / "ca.pem")
     refused(["ca.pem is not of the CA that signed"], *far.flags(certs=mixed))
 
 
 def test_the_systems_cas_do_not_vouch_for_an_engine(far):
-    mixed = far.folder / "system"
-    shutil.copytree(far.client, mixed)
+    mixed = far.client_copy("system")
     shutil.copy(far.other.cert, mixed / "ca.pem")
-    hashed = far.folder / "hashed"
-    hashed.mkdir()
+    hashed = fresh_folder(far.folder, "hashed")
     shutil.copy(far.authority.cert, hashed / "ca.pem")
     subprocess.run(["openssl", "rehash", str(hashed)], check=True, timeout=30)
     refused(["ca.pem is not of the CA that signed"], *far.flags(certs=mixed),
@@ -250,8 +249,7 @@ def test_a_client_that_another_ca_vouches_for(far):
 
 
 def test_a_key_of_another_certificate(far):
-    mixed = far.folder / "key"
-    shutil.copytree(far.client, mixed)
+    mixed = far.client_copy("key")
     shutil.copy(far.authority.client("stranger") / "key.pem", mixed / "key.pem")
     refused(["key.pem is no key, or not that of cert.pem"], *far.flags(certs=mixed))
 
@@ -328,8 +326,7 @@ def test_a_port_where_nobody_listens(far):
 
 
 def test_a_key_that_wants_a_passphrase_is_refused_without_asking(far):
-    locked = far.folder / "locked"
-    shutil.copytree(far.client, locked)
+    locked = far.client_copy("locked")
     subprocess.run(["openssl", "pkey", "-in", str(far.client / "key.pem"), "-aes256", "-passout", "pass:x", "-out",
                     str(locked / "key.pem")], check=True, timeout=30)
     refused(["key.pem wants a passphrase"], *far.flags(certs=locked))
@@ -348,8 +345,7 @@ def fragile(far):
 
 def test_it_comes_back_under_its_filter_and_needs_no_file_for_it(engine, far, fragile):
     """The name was resolved and the certificates were read before the filter."""
-    copy = far.folder / "copy"
-    shutil.copytree(far.client, copy)
+    copy = far.client_copy("copy")
     url = "tcp://localhost:%d" % fragile.port
     with Server("--docker-host=" + url, "--docker-cert-path=%s" % copy, PATIENT, "--warm=1") as server:
         assert_serves(server)
@@ -419,8 +415,7 @@ def test_doctor_tells_of_the_certificates(far):
 
 
 def test_doctor_finds_a_key_that_others_can_read(far):
-    loose = far.folder / "loose"
-    shutil.copytree(far.client, loose)
+    loose = far.client_copy("loose")
     (loose / "key.pem").chmod(0o644)
     command = [BINARY, "doctor", "--json", *far.flags(certs=loose)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=80, env=environment(), check=False)

@@ -61,6 +61,7 @@ def test_it_asks_where_the_server_listens(address):
         where = "%s:%d" % (address, server.addresses[0][1])
         assert is_well(health("--http=" + where))
         assert is_well(health(HTTP=where))
+        assert is_well(health(where, HTTP="127.0.0.1:1"))
         assert wait_until(lambda: is_well(health("--ready", HTTP=where)), 5)
         assert is_well(health("http://localhost:%d/healthz" % server.addresses[0][1], HTTP="127.0.0.1:1"))
         for path in ("", "/", "/mcp", "/mcp/"):
@@ -79,7 +80,8 @@ def test_it_tells_why_a_server_is_not_ready():
 
 @pytest.mark.parametrize("arguments, word", [
     (["http://127.0.0.1:1/"], "127.0.0.1:1"), (["--http=127.0.0.1:1"], "127.0.0.1:1/healthz"),
-    (["file:///etc/hostname"], "no http:// or https://"), (["localhost:8000"], "no http:// or https://"),
+    (["file:///etc/hostname"], "ADDRESS:PORT"),
+    (["localhost:x"], "ADDRESS:PORT"), (["127.0.0.1:1"], "127.0.0.1:1/healthz"),
     (["http://127.0.0.1:1/", "http://127.0.0.1:1/"], "one URL"), (["--http=nonsense"], "nonsense"),
     (["--bad"], "--bad"), (["http://no.such.host.invalid/"], "no.such.host.invalid")])
 def test_no_answer_is_no_health(arguments, word):

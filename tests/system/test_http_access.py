@@ -1,8 +1,12 @@
 """Streamable HTTP: who is let in, by host, origin and token."""
 
+import contextlib
+import time
+
 import pytest
 
-from web import JSON, OTHER, TOKEN, WebFront, head, post, refused
+from front import RUN
+from web import JSON, OTHER, TOKEN, WebFront, call_message, head, post, refused
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +154,23 @@ def test_token_before_method_and_after_host(guarded):
     refused(guarded, post(target="/.well-known/oauth-authorization-server"), 404)
     refused(guarded, head("GET", Authorization="Bearer " + TOKEN), 405)
     refused(guarded, post(Authorization=["Bearer " + TOKEN, "Bearer " + TOKEN]), 400)
+
+
+@pytest.mark.parametrize("sent", [b"", b"G", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow:"])
+def test_connections_that_send_nothing_shut_nobody_out(sent):
+    """More of them than there may be; those that have a request under way stay."""
+    with WebFront(tokens=[TOKEN], descriptors=200) as front, contextlib.ExitStack() as stack:
+        caller = stack.enter_context(front.client())
+        caller.send(post(call_message(), Authorization="Bearer " + TOKEN))
+        kind, number, _ = front.executor.receive()
+        assert kind == RUN
+        for _ in range(300):
+            client = stack.enter_context(front.client())
+            with contextlib.suppress(ConnectionError):
+                client.send(sent)
+        start = time.monotonic()
+        for _ in range(10):
+            assert front.lives()
+        assert time.monotonic() - start < 5
+        front.executor.done(number, "cancelled")
+        assert caller.receive().status == 200

@@ -80,12 +80,12 @@ def serve(engine, *flags, **options):
         server.log.close()
 
 
-def refusal(*flags, env=None, prefix=()):
-    """Start-up that must fail: what it says."""
+def refusal(*flags, env=None, prefix=(), status=2):
+    """Start-up that must fail: what it says. 2 is that of settings with which no start can succeed."""
     done = subprocess.run([*prefix, BINARY, "serve", "--docker-host=/nowhere/docker.sock", *flags],
                           env=environment(**(env or {})), stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=10, check=False)
-    assert done.returncode in (1, 2) and done.stdout == b"", done
+    assert done.returncode == status and done.stdout == b"", done
     lines = done.stderr.decode().splitlines()
     assert len([line for line in lines if " error " in line]) == 1, lines
     return lines[-1]
@@ -133,7 +133,7 @@ def test_bad_addresses(address, words):
 
 
 def test_address_of_another_machine():
-    line = refusal("--http=192.0.2.1:8000", "--http-without-token-is-unsafe")
+    line = refusal("--http=192.0.2.1:8000", "--http-without-token-is-unsafe", status=1)
     assert "192.0.2.1 is no address of this machine" in line
 
 
@@ -141,7 +141,7 @@ def test_address_of_another_machine():
 def test_port_that_is_taken(family, host):
     with socket.create_server((host, 0), family=family) as other:
         port = other.getsockname()[1]
-        line = refusal(f"--http=localhost:{port}")
+        line = refusal(f"--http=localhost:{port}", status=1)
         assert f"port {port} of {host} is taken" in line
 
 
@@ -274,6 +274,16 @@ def test_ready_once_the_engine_is_there(engine):
         server.process.wait()
         server.process.stdout.close()
         server.log.close()
+
+
+def test_settings_that_do_nothing_are_told(tmp_path):
+    flags = ["--token-file=/nope", "--drain=3", "--audit-code", "--warm=0"]
+    done = subprocess.run([BINARY, "serve", *flags], env=environment(), stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=10, check=False)
+    lines = [line for line in done.stderr.decode().splitlines() if "has no effect" in line]
+    assert done.returncode == 0 and len(lines) == 3, done
+    for line, words in zip(lines, [("token-file", "http"), ("drain", "http"), ("audit-code", "audit-log")]):
+        assert all(word in line for word in words), line
 
 
 def test_the_next_engine_has_its_walls_to_prove(engine):

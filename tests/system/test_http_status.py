@@ -146,3 +146,9 @@ def test_hang_up_stops_the_call(http_front):
         http_front.executor.done(number, "cancelled")
         client.sock.close()
     assert http_front.lives()
+
+
+def test_the_way_to_mcp_is_told(http_front):
+    reply = http_front.ask(head("GET", "/"))
+    assert reply.status == 404 and b"/mcp" in reply.body
+    assert http_front.ask(head("GET", "/.well-known/oauth-protected-resource")).body == b""

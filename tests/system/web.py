@@ -180,9 +180,10 @@ def ask(address, request, method="POST"):
 
 
 class WebFront:
-    """The process. executor is scripted by the test; tokens are those that it accepts."""
+    """The process. executor is scripted by the test; tokens are those that it accepts; descriptors
+    are those that it may have."""
 
-    def __init__(self, *flags, tokens=(), address="127.0.0.1:0", listen="127.0.0.1"):
+    def __init__(self, *flags, tokens=(), address="127.0.0.1:0", listen="127.0.0.1", descriptors=None):
         ours, theirs = socket.socketpair()
         family = socket.AF_INET6 if ":" in listen else socket.AF_INET
         with socket.create_server((listen, 0), family=family, backlog=512) as listener, \
@@ -195,7 +196,8 @@ class WebFront:
             fds = [theirs.fileno(), digests.fileno(), listener.fileno()]
             # Above the places where they are to be, so that none is lost.
             fds = [os.dup2(fd, 30 + i) for i, fd in enumerate(fds)]
-            script = 'exec "$0" front "$@" 3<&30 4<&31 5<&32 30<&- 31<&- 32<&-'
+            script = "ulimit -n %d; " % descriptors if descriptors else ""
+            script += 'exec "$0" front "$@" 3<&30 4<&31 5<&32 30<&- 31<&- 32<&-'
             self.process = subprocess.Popen(
                 ["/bin/bash", "-c", script, BINARY, "--http=" + address, *flags],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -129,7 +129,7 @@ static const struct refusal refused_structure[] = {
     {"[,1]", 1, "no JSON value"},
     {"[1,,2]", 3, "no JSON value"},
     {"]", 0, "no JSON value"},
-    {"\xEF\xBB\xBF{}", 0, "no JSON value"},
+    {"\xEF\xBB\xBF{}", 0, "byte order mark"},
     {"\xFF", 0, "no JSON value"},
     {"/* c */ 1", 0, "no JSON value"},
     {"{} {}", 3, "something follows"},

@@ -62,6 +62,9 @@ static void test_good_arguments(void **state)
         {"{\"code\":\"1\",\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,"
          "\"i\":1,\"j\":1}",
          "1", 30000, "", "arguments that were ignored: a, b, c, d, e, f, g, h and 2 more"},
+        {"{\"code\":\"1\",\"x\":1,\"files\":[{\"path\":\"a\",\"text\":\"\"},{\"path\":\"b\","
+         "\"text\":\"eA==\",\"encoding\":\"base64\",\"mode\":1}]}",
+         "1", 30000, "", "arguments that were ignored: x, files[1].encoding"},
     };
 
     (void)state;
