@@ -29,6 +29,9 @@
 /* No more are taken for this long after the process has run out of descriptors. */
 #define ACCEPT_PAUSE_MS 100
 
+/* A connection may be silent for so long, whoever waits for its place. */
+#define SILENT_MS 1000
+
 /* How often the log says that all connections are taken. */
 #define FULL_TELL_MS 60000
 
@@ -38,6 +41,8 @@ struct connection {
     int fd;                    /* borrowed from the library */
     struct exchange *exchange; /* the request under way, or NULL */
     int64_t deadline;          /* for the headers of the next one */
+    int64_t since;             /* when it was taken */
+    bool served;               /* a request of it has been let in */
     bool half_closed;          /* the client sends nothing more, and the library knows */
     bool unread;               /* the client may still be sending what nobody will read */
 };
@@ -66,7 +71,8 @@ static void on_connection(void *arg, struct MHD_Connection *handle, void **socke
         connection->http = http;
         connection->fd =
             MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        connection->deadline = clock_ms() + EXCHANGE_HEAD_MS;
+        connection->since = clock_ms();
+        connection->deadline = connection->since + EXCHANGE_HEAD_MS;
         LIST_INSERT_HEAD(&http->connections, connection, entry);
         http->host.connections++;
         *socket_context = connection;
@@ -115,6 +121,8 @@ static void on_completed(void *arg, struct MHD_Connection *handle, void **exchan
         return;
     connection->unread = connection->exchange->verdict.has_body &&
                          connection->exchange->verdict.route == GATE_REFUSED;
+    connection->served = connection->served || connection->exchange->verdict.route == GATE_MCP ||
+                         connection->exchange->verdict.route == GATE_METRICS;
     connection->exchange = NULL;
     connection->deadline = clock_ms() + EXCHANGE_IDLE_MS;
     exchange_free(*exchange);
@@ -256,25 +264,35 @@ static int64_t deadline_of(const struct connection *connection)
     return connection->exchange ? connection->exchange->deadline : connection->deadline;
 }
 
-/* Where all are taken: of those that have not sent whole headers, the one whose time ends first
- * goes, so that nobody is shut out by connections on which nothing happens. */
-static void make_way(struct http *http, int64_t now)
+/* Where all are taken: of those that have never sent whole headers of a request that may come in,
+ * the one that has been there for longest. NULL where there is none, or a place is free. */
+static const struct connection *find_idlest(const struct http *http)
 {
-    const struct connection *connection, *first = NULL;
+    const struct connection *connection, *found = NULL;
 
     if (http->host.connections < http->options.connections_max)
-        return;
+        return NULL;
     LIST_FOREACH(connection, &http->connections, entry)
     {
-        if (connection->exchange && connection->exchange->judged)
+        if (connection->served || (connection->exchange && connection->exchange->judged))
             continue;
-        if (!first || deadline_of(connection) < deadline_of(first))
-            first = connection;
+        if (!found || connection->since < found->since)
+            found = connection;
     }
-    if (first)
-        (void)shutdown(first->fd, SHUT_RDWR);
+    return found;
+}
+
+/* So that nobody is shut out by connections on which nothing happens. */
+static void make_way(struct http *http, int64_t now)
+{
+    const struct connection *idlest = find_idlest(http);
+
+    if (!idlest || now < idlest->since + SILENT_MS)
+        return;
+    (void)shutdown(idlest->fd, SHUT_RDWR);
     if (http->full_told == 0 || now >= http->full_told + FULL_TELL_MS) {
-        log_warn("all %zu connections are taken; those on which nothing comes make way for others",
+        log_warn("all %zu connections are taken; those on which nothing has come make way for "
+                 "others",
                  http->options.connections_max);
         http->full_told = now;
     }
@@ -305,7 +323,7 @@ void http_step(struct http *http, const struct pollfd *fds)
 
 int64_t http_due(const struct http *http)
 {
-    const struct connection *connection;
+    const struct connection *connection, *idlest = find_idlest(http);
     MHD_UNSIGNED_LONG_LONG timeout;
     int64_t due = farewell_due(&http->farewell);
 
@@ -313,6 +331,8 @@ int64_t http_due(const struct http *http)
         due = clock_earlier(due, clock_ms() + (int64_t)timeout);
     if (http->accept_at > clock_ms())
         due = clock_earlier(due, http->accept_at);
+    if (idlest)
+        due = clock_earlier(due, idlest->since + SILENT_MS);
     LIST_FOREACH(connection, &http->connections, entry)
     {
         due = clock_earlier(due, deadline_of(connection));

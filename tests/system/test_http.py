@@ -94,7 +94,7 @@ def test_modern_request(http_front):
 
 
 @pytest.mark.parametrize("target", [
-    "/", "/mcp2", "/MCP", "//mcp", "/mcp//", "/%6dcp", "/mcp/x", "*", "http://localhost/mcp",
+    "/?x", "/mcp2", "/MCP", "//mcp", "/mcp//", "/%6dcp", "/mcp/x", "*", "http://localhost/mcp",
     "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp",
     "/register", "/favicon.ico", "/healthz/"])
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -171,6 +171,6 @@ def test_connections_that_send_nothing_shut_nobody_out(sent):
         start = time.monotonic()
         for _ in range(10):
             assert front.lives()
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 10  # a silent one has 20 s
         front.executor.done(number, "cancelled")
         assert caller.receive().status == 200
