@@ -286,4 +286,4 @@ def test_nothing_is_collected():
         front.executor.rest(call, 7)
         front.executor.done(call)
         blocks, text, _ = content_of(front.receive())
-        assert blocks == [] and "and 7 more" in text
+        assert blocks == [] and "- 7 more" in text
