@@ -18,6 +18,10 @@
 #define URL_MAX         2000
 #define SERVER_NAME_MAX 64
 
+#define NOT_CARRIED                                                                                \
+    "python-sandbox: %s is set here, but the client will not have it: where it is to count, give " \
+    "--%s=%s\n"
+
 static bool is_local(const char *host)
 {
     static const char *const names[] = {"localhost", "127.", "[::1]"};
@@ -137,17 +141,18 @@ static bool has_flag(char *const *flags, const char *name)
 /* The client starts the command in an environment of its own. */
 static void tell_variables(const struct client_request *request)
 {
+    const char *file = getenv(CONFIG_FILE_VARIABLE);
     const struct setting *setting;
 
+    if (file && *file && !has_flag(request->flags, "config"))
+        fprintf(stderr, NOT_CARRIED, CONFIG_FILE_VARIABLE, "config", file);
     for (size_t i = 0; (setting = setting_at(i)); i++) {
         auto_free char *variable = setting_variable(setting);
-        auto_free char *value = getenv(variable) ? setting_format(setting, request->config) : NULL;
+        const char *set = getenv(variable);
+        auto_free char *value = set && *set ? setting_format(setting, request->config) : NULL;
 
         if (value && !has_flag(request->flags, setting->name))
-            fprintf(stderr,
-                    "python-sandbox: %s is set here, but the client will not have it: where it is "
-                    "to count, give --%s=%s\n",
-                    variable, setting->name, value);
+            fprintf(stderr, NOT_CARRIED, variable, setting->name, value);
     }
 }
 

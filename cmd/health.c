@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -148,6 +149,21 @@ static char *url_of_server(const char *url, const char *path)
     return mem_printf("%.*s%s", (int)len, url, path);
 }
 
+/* A URL, or HOST:PORT or :PORT. 1, or -1 with err. */
+static int take_url(const char *text, const char *path, char **ret_url, struct error *err)
+{
+    auto_free char *url = NULL;
+
+    if (strstr(text, "://"))
+        url = mem_strdup(text);
+    else
+        url = mem_printf("http://%s%s", *text == ':' ? "localhost" : "", text);
+    if (strncasecmp(url, "http://", 7) != 0 && strncasecmp(url, "https://", 8) != 0)
+        return error_set(err, "\"%.100s\" is no http:// or https:// URL", text);
+    *ret_url = url_of_server(url, path);
+    return 1;
+}
+
 /* 1: *ret_url is the one to ask. 0: there is nothing to ask. */
 static int choose_url(const struct config *config, const struct config_arguments *rest,
                       bool has_flags, const char *path, char **ret_url, struct error *err)
@@ -157,24 +173,13 @@ static int choose_url(const struct config *config, const struct config_arguments
 
     if (rest->count > 1)
         return error_set(err, "one URL is enough");
-    if (rest->count == 1 &&
-        (strncmp(rest->rest[0], "http://", 7) == 0 || strncmp(rest->rest[0], "https://", 8) == 0)) {
-        *ret_url = url_of_server(rest->rest[0], path);
-        return 1;
-    }
-    if (rest->count == 1) {
-        address = mem_strdup(rest->rest[0]);
-    } else {
-        r = choose_address(config, has_flags, &address, err);
-        if (r <= 0)
-            return r;
-    }
+    if (rest->count == 1)
+        return take_url(rest->rest[0], path, ret_url, err);
+    r = choose_address(config, has_flags, &address, err);
+    if (r <= 0)
+        return r;
     *ret_url = listen_url(address, path);
-    return *ret_url ? 1
-                    : error_set(err,
-                                "\"%.100s\" is no address to ask at: give an http:// or https:// "
-                                "URL, or ADDRESS:PORT",
-                                address);
+    return *ret_url ? 1 : error_set(err, "\"%.100s\" is no address to ask at", address);
 }
 
 static int tell(const char *url)

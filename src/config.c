@@ -13,9 +13,8 @@
 #include "config_profile.h"
 #include "setting.h"
 
-#define DEFAULT_FILE    "/etc/python-sandbox/config.json"
-#define CONFIG_VARIABLE SETTING_VARIABLE_PREFIX "CONFIG"
-#define PROFILES_FLAG   "profiles"
+#define DEFAULT_FILE  "/etc/python-sandbox/config.json"
+#define PROFILES_FLAG "profiles"
 
 /* argp keys: the settings come from KEY_SETTING upwards, by index. */
 enum { KEY_HELP = 'h', KEY_CONFIG = 0x100, KEY_USAGE, KEY_PROFILES, KEY_OWN, KEY_SETTING = 0x200 };
@@ -253,7 +252,7 @@ static int apply_variable(struct config *config, const char *name, const char *v
 {
     const struct setting *setting = find_variable(name);
 
-    if (*value == '\0' || strcmp(name, CONFIG_VARIABLE) == 0 ||
+    if (*value == '\0' || strcmp(name, CONFIG_FILE_VARIABLE) == 0 ||
         strcmp(name, CONFIG_TOKEN_VARIABLE) == 0)
         return 0;
     if (!setting)
@@ -284,7 +283,7 @@ static int apply_environment(struct config *config, struct error *err)
 static int apply_file(struct config *config, const char *flag, cJSON **ret_profiles,
                       char **ret_where, struct error *err)
 {
-    const char *variable = getenv(CONFIG_VARIABLE);
+    const char *variable = getenv(CONFIG_FILE_VARIABLE);
     const char *path = flag ? flag : variable;
     bool named = path && *path;
 

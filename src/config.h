@@ -21,6 +21,7 @@
 struct error;
 
 #define CONFIG_TOKEN_VARIABLE "PYTHON_SANDBOX_TOKEN"
+#define CONFIG_FILE_VARIABLE  "PYTHON_SANDBOX_CONFIG"
 
 /* One profile, complete. Everything is owned; strings are NULL where not set. The meaning of the
  * first members is that of struct config. */

@@ -220,7 +220,8 @@ bool queue_has_room(const struct queue *queue)
     TAILQ_FOREACH(entry, &queue->entries, link)
     queued += !take_place(queue, entry, &places) && run_state(entry->run) == RUN_QUEUED;
     for (size_t i = 0; i < queue->options.profile_count; i++) {
-        if (queue->options.profiles[i].spec.memory < least)
+        if (image_state(fleet_image(queue->options.fleet, i)) != IMAGE_FAILED &&
+            queue->options.profiles[i].spec.memory < least)
             least = queue->options.profiles[i].spec.memory;
     }
     return queued < queue->options.waiting_max || places.runs == queue->options.max_running ||

@@ -40,8 +40,8 @@ void queue_step(struct queue *queue);
 void queue_serve(struct queue *queue, const char *hindrance);
 const unsigned *queue_waiting(const struct queue *queue);
 
-/* Whether one more run would find a place, if only of the profile with the least memory, or could
- * wait for one. */
+/* Whether one more run would find a place, if only of the profile with the least memory that can
+ * be served, or could wait for one. */
 bool queue_has_room(const struct queue *queue);
 
 /* Whether no run is young, run_is_young(); *ret_until is when that ends. */

@@ -214,13 +214,13 @@ static void note_unknown(struct tool_call *call, const cJSON *object,
         if (!is_known(member->string, options) && ++count <= UNKNOWN_NAMED)
             add_unknown(&note, "", member->string);
     }
-    if (count > UNKNOWN_NAMED)
-        buf_addf(&note, " and %zu more", count - UNKNOWN_NAMED);
     if (call->files.unknown) {
         auto_free char *prefix = mem_printf("files[%zu].", call->files.unknown_index);
 
         add_unknown(&note, prefix, call->files.unknown);
     }
+    if (count > UNKNOWN_NAMED)
+        buf_addf(&note, " and %zu more", count - UNKNOWN_NAMED);
     if (note.len > 0)
         memcpy(call->note, note.data, note.len + 1);
 }

@@ -208,6 +208,9 @@ def test_variables_that_the_client_will_not_have_are_told():
     assert "give --memory=1g" in printed("codex", env=env)[1]
     assert "MEMORY" not in printed("codex", "--memory=2g", env=env)[1]
     assert "MEMORY" not in printed("codex", "--http=:1", env=env)[1]
+    env = {"PYTHON_SANDBOX_CONFIG": "none", "PYTHON_SANDBOX_MEMORY": ""}
+    assert "give --config=none" in printed("codex", env=env)[1] and "MEMORY" not in printed("codex", env=env)[1]
+    assert "CONFIG" not in printed("codex", "--config=none", env=env)[1]
 
 
 @pytest.mark.parametrize(

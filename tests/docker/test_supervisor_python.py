@@ -141,6 +141,22 @@ SCRIPTS = {
         "import os, sys\nf = os.fdopen(os.dup(1), 'w')\nsys.setprofile(lambda *a:"
         " None)\nsys.displayhook = f.write\nsys.displayhook('kept')"
     ),
+    "never awaited": "import asyncio\nasync def f(): pass\nasyncio.run(f())\nt = f()",
+    "file behind a function of another module": (
+        "import json, os\nf = os.fdopen(os.dup(1), 'w')\nf.write('kept')\n"
+        "json.JSONEncoder.default = lambda self, o: str(o)"
+    ),
+    "finalizer behind a signal": (
+        "import signal\nclass A:\n    def __del__(self): print('del')\na = A()\n"
+        "signal.signal(signal.SIGALRM, lambda *a: None)"
+    ),
+    "finalizer behind an exit handler": (
+        "import atexit, sys\nclass A:\n    def __del__(self): print('del')\na = A()\n"
+        "atexit.register(lambda: print('bye'))\nsys.exit(3)"
+    ),
+    "finalizer behind another module": (
+        "import decimal\nclass A:\n    def __del__(self): print('del')\ndecimal.a = A()"
+    ),
     "c stdio": "import ctypes; ctypes.CDLL(None).puts(b'from C')",
     "stdout replaced": (
         "import sys\nclass Out:\n    closed = False\n    def write(self, s):"

@@ -80,8 +80,8 @@ def test_it_tells_why_a_server_is_not_ready():
 
 @pytest.mark.parametrize("arguments, word", [
     (["http://127.0.0.1:1/"], "127.0.0.1:1"), (["--http=127.0.0.1:1"], "127.0.0.1:1/healthz"),
-    (["file:///etc/hostname"], "ADDRESS:PORT"),
-    (["localhost:x"], "ADDRESS:PORT"), (["127.0.0.1:1"], "127.0.0.1:1/healthz"),
+    (["file:///etc/hostname"], "no http:// or https://"),
+    (["localhost:x"], "localhost:x/healthz"), (["no.such.host.invalid:80"], "no.such.host.invalid"), (["127.0.0.1:1"], "127.0.0.1:1/healthz"),
     (["http://127.0.0.1:1/", "http://127.0.0.1:1/"], "one URL"), (["--http=nonsense"], "nonsense"),
     (["--bad"], "--bad"), (["http://no.such.host.invalid/"], "no.such.host.invalid")])
 def test_no_answer_is_no_health(arguments, word):

@@ -34,11 +34,21 @@ def writable_files():
     return found
 
 
+format_warning = warnings.formatwarning
+
+
+def format_last_warning(message, category, filename, lineno, line=None):
+    """As the interpreter's own end tells of what it finds: no line of a script is at it."""
+    if filename == "<string>":
+        filename, lineno = "sys", 1
+    return format_warning(message, category, filename, lineno, line)
+
+
 class QuickEnd:
     """The last of the exit handlers. The interpreter's own end takes apart every module that was
     ever loaded, which takes longer than most scripts do. This does what of it a script can see: its
-    objects are finalized, files flushed, exit handlers of C libraries called. A file that is still
-    open then is in the hands of some other module, and may have a buffer: it is for the
+    objects are finalized, files flushed, exit handlers of C libraries called. What some other module
+    has got hold of, a file that is still open or a function with all that it sees, is for the
     interpreter's own end."""
 
     def __init__(self):
@@ -70,24 +80,37 @@ class QuickEnd:
     def run(self):
         if self.exit_code is None or not self.flush():
             return
-        files_closed = False
+        over = False
         with contextlib.suppress(BaseException):
-            self.take_apart()
-            files_closed = self.flush() and writable_files().items() <= self.writable.items()
-        if files_closed:
+            over = self.take_apart() and self.flush()
+            over = over and writable_files().items() <= self.writable.items()
+        if over:
             # With the interpreter's lock held: no thread that is left runs any further.
             ctypes.pythonapi.exit(self.exit_code)
+        gc.unfreeze()  # that end finds files by what it collects
 
     def take_apart(self):
+        """Whether nobody else holds any of it."""
+        if warnings.formatwarning is format_warning:
+            warnings.formatwarning = format_last_warning
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             vars(sys).pop(name, None)
         if gc.isenabled():
             gc.collect()  # as the interpreter: it brings files before their buffers, for later
-        modules = [weakref.ref(sys.modules.pop(name)) for name in self.script_modules()]
+        names = list(self.script_modules())
+        marks = [self.mark(vars(sys.modules[name])) for name in names]
+        modules = [weakref.ref(sys.modules.pop(name)) for name in names]
         gc.collect()
         for module in filter(None, (ref() for ref in modules)):
             self.clear(vars(module))
         gc.collect()
+        return all(mark() is None for mark in marks)
+
+    @staticmethod
+    def mark(namespace):
+        """For a namespace itself there is no weak reference."""
+        mark = namespace["__mark__"] = set()
+        return weakref.ref(mark)
 
     @staticmethod
     def flush():
