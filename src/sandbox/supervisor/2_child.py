@@ -127,7 +127,7 @@ def open_input(pipes, path, length):
     sys.__stdin__ = sys.stdin
 
 
-def prepare_child(libc, pipes):
+def prepare_child(libc, pipes, end):
     """Everything that can be done before the script is known. Returns the job."""
     try:
         pipes.keep_child_ends()
@@ -151,6 +151,7 @@ def prepare_child(libc, pipes):
         compile_script(b"# As much as can be warm\n0", "")
         Preload(sys.argv[1:], pipes.ready_w).run(libc)
         os.chdir(WORKSPACE)  # wherever a module has gone
+        end.start()
         with open(pipes.job_r, "rb") as file:
             line = file.read()
         if not line:

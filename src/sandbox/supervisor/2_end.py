@@ -53,7 +53,6 @@ class QuickEnd:
 
     def __init__(self):
         self.exit_code = None  # None: leave it to the interpreter
-        self.start()
         atexit.register(self.run)
 
     def start(self):

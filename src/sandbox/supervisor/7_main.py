@@ -313,8 +313,7 @@ def main():
     if child == 0:
         end = QuickEnd()
         figures = Figures()
-        job = prepare_child(libc, pipes)
-        end.start()
+        job = prepare_child(libc, pipes, end)
         run_script(job, pipes.value_w, figures, end)
         # At once: on the interpreter's way to them lies the syntax tree of all this text.
         threading._shutdown()
