@@ -126,32 +126,21 @@ static int fill(struct client_request *request, int argc, char **argv,
     return 0;
 }
 
-static bool has_flag(char *const *flags, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (; *flags; flags++) {
-        if (strncmp(*flags, "--", 2) == 0 && strncmp(*flags + 2, name, len) == 0 &&
-            ((*flags)[2 + len] == '=' || (*flags)[2 + len] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 /* The client starts the command in an environment of its own. */
 static void tell_variables(const struct client_request *request)
 {
     const char *file = getenv(CONFIG_FILE_VARIABLE);
     const struct setting *setting;
 
-    if (file && *file && !has_flag(request->flags, "config"))
+    if (file && *file && !verbs_have_flag(request->flags, "--config"))
         fprintf(stderr, NOT_CARRIED, CONFIG_FILE_VARIABLE, "config", file);
     for (size_t i = 0; (setting = setting_at(i)); i++) {
         auto_free char *variable = setting_variable(setting);
         const char *set = getenv(variable);
         auto_free char *value = set && *set ? setting_format(setting, request->config) : NULL;
+        auto_free char *flag = mem_printf("--%s", setting->name);
 
-        if (value && !has_flag(request->flags, setting->name))
+        if (value && !verbs_have_flag(request->flags, flag))
             fprintf(stderr, NOT_CARRIED, variable, setting->name, value);
     }
 }

@@ -94,14 +94,29 @@ bool verbs_take_flag(int *argc, char **argv, const char *flag)
     return false;
 }
 
-const char *verbs_take_value(int *argc, char **argv, const char *flag)
+/* What comes after the flag, "" or "=VALUE"; NULL where the argument is another. */
+static const char *after_flag(const char *argument, const char *flag)
 {
     size_t len = strlen(flag);
 
-    for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *value = argv[i] + len;
+    if (strncmp(argument, flag, len) != 0 || (argument[len] != '=' && argument[len] != '\0'))
+        return NULL;
+    return argument + len;
+}
 
-        if (strncmp(argv[i], flag, len) != 0 || (*value != '=' && *value != '\0'))
+bool verbs_have_flag(char *const *arguments, const char *flag)
+{
+    while (*arguments && !after_flag(*arguments, flag))
+        arguments++;
+    return *arguments;
+}
+
+const char *verbs_take_value(int *argc, char **argv, const char *flag)
+{
+    for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *value = after_flag(argv[i], flag);
+
+        if (!value)
             continue;
         if (*value == '=') {
             take_out(argc, argv, i, 1);

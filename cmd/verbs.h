@@ -52,6 +52,9 @@ int cmd_table(int argc, char **argv);
 /* Takes a flag that only this verb has out of argv; whether it was there. */
 bool verbs_take_flag(int *argc, char **argv, const char *flag);
 
+/* Whether one of the arguments, which end with NULL, is FLAG or FLAG=VALUE. */
+bool verbs_have_flag(char *const *arguments, const char *flag);
+
 /* Takes "FLAG=VALUE" or "FLAG VALUE" out of argv. NULL where it is not there, "" where it has no
  * value; points into argv. */
 const char *verbs_take_value(int *argc, char **argv, const char *flag);

@@ -196,20 +196,17 @@ static void on_version(void *arg, const struct engine_reply *reply)
     static const struct engine_ops ops = {.done = on_info};
     struct session *session = arg;
     auto_json cJSON *version = json_parse(reply->body, reply->len, NULL);
+    int r;
 
     session->call = NULL;
-    if (reply->status == 0) {
-        error_set(&session->reason, "no Docker Engine: %s", reply->error.text);
-        go_down(session);
-        return;
-    }
-    if (reply->status != 200) {
-        error_set(&session->reason, "no Docker Engine: %s; see whether one listens at %s",
-                  reply->error.text, endpoint_name(session->endpoint));
-        go_down(session);
-        return;
-    }
-    if (negotiate(session, version, &session->reason) < 0) {
+    if (reply->status == 0)
+        r = error_set(&session->reason, "no Docker Engine: %s", reply->error.text);
+    else if (reply->status != 200)
+        r = error_set(&session->reason, "no Docker Engine: %s; see whether one listens at %s",
+                      reply->error.text, endpoint_name(session->endpoint));
+    else
+        r = negotiate(session, version, &session->reason);
+    if (r < 0) {
         go_down(session);
         return;
     }

@@ -19,12 +19,12 @@ static size_t put_repaired(struct buf *out, const char *bytes, size_t len)
 void excerpt_init(struct excerpt *excerpt, const struct buf *head, const struct buf *tail,
                   const struct outcome_total *total)
 {
-    bool whole = head->len + tail->len >= total->bytes;
+    size_t kept = head->len + tail->len;
 
-    *excerpt = (struct excerpt){.at_least = head->len + tail->len > total->bytes};
+    *excerpt = (struct excerpt){.at_least = kept > total->bytes};
     buf_init(&excerpt->head, TEXT_MAX);
     buf_init(&excerpt->tail, TEXT_MAX);
-    if (whole) {
+    if (kept >= total->bytes) {
         auto_buf struct buf joined;
 
         buf_init(&joined, 2 * (size_t)LIMIT_KEEP_MAX);

@@ -70,25 +70,19 @@ static void put_what_is_there(struct buf *out, const char *names)
     }
 }
 
-struct names {
-    struct buf text;
-    bool several;
-};
-
-static void add_name(struct names *names, const char *name)
+static void add_name(struct buf *names, const char *name)
 {
-    names->several = names->text.len > 0;
-    (void)buf_addf(&names->text, "%s\"%s\"", names->several ? ", " : "", name);
+    (void)buf_addf(names, "%s\"%s\"", names->len > 0 ? ", " : "", name);
 }
 
 /* The other profiles that have the module, or else those that may; no closed ones. */
 static void put_others(struct buf *out, const struct front_options *options, uint32_t profile,
                        const char *module, size_t len)
 {
-    struct names having = {0}, pending = {0};
+    auto_buf struct buf having = {0}, pending = {0};
 
-    buf_init(&having.text, NAMES_MAX);
-    buf_init(&pending.text, NAMES_MAX);
+    buf_init(&having, NAMES_MAX);
+    buf_init(&pending, NAMES_MAX);
     for (size_t i = 0; i < options->profile_count; i++) {
         if (i == profile || known_is_closed(options->known, i))
             continue;
@@ -97,16 +91,18 @@ static void put_others(struct buf *out, const struct front_options *options, uin
         else if (!known_modules(options->known, i))
             add_name(&pending, options->profiles[i].name);
     }
-    if (having.text.len > 0)
+    if (having.len > 0) {
+        bool several = strchr(having.data, ',');
+
         (void)buf_addf(out, "; the profile%s %s %s %.*s: name %s in the argument profile",
-                       having.several ? "s" : "", having.text.data, having.several ? "have" : "has",
-                       (int)len, module, having.several ? "one" : "it");
-    else if (pending.text.len > 0)
+                       several ? "s" : "", having.data, several ? "have" : "has", (int)len, module,
+                       several ? "one" : "it");
+    } else if (pending.len > 0) {
+        bool several = strchr(pending.data, ',');
+
         (void)buf_addf(out, "; the profile%s %s may have it, but %s not been started yet",
-                       pending.several ? "s" : "", pending.text.data,
-                       pending.several ? "have" : "has");
-    buf_done(&having.text);
-    buf_done(&pending.text);
+                       several ? "s" : "", pending.data, several ? "have" : "has");
+    }
 }
 
 void missing_put(struct buf *out, const struct front_options *options, uint32_t profile,
