@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/profile_sample.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "executor/attest.h"
 
 #define UID 60601
-#define MIB (INT64_C(1024) * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,14 +59,6 @@ static bool is_plain(const cJSON *hello)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct spec_profile profile = {
-        .memory = 512 * MIB,
-        .cpus_milli = 1000,
-        .pids = 128,
-        .workspace = 256 * MIB,
-        .tmp = 64 * MIB,
-        .shm = 64 * MIB,
-    };
     static const struct spec_instance instance = {.image_id = "sha256:0123", .uid = UID};
     auto_json cJSON *hello = json_parse((const char *)data, size, NULL);
     struct error err = {""};

@@ -12,21 +12,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "executor/spec.h"
+#include "profile_sample.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 #define UID INT64_C(60601)
-#define MIB (INT64_C(1024) * 1024)
-
-static const struct spec_profile profile = {
-    .memory = 512 * MIB,
-    .cpus_milli = 1000,
-    .pids = 128,
-    .workspace = 256 * MIB,
-    .tmp = 64 * MIB,
-    .shm = 64 * MIB,
-};
 
 /* Docker 20.10 with runc on cgroup v1; as are the others, but for the lengths of names. */
 static const char mounts_docker_v1[] =

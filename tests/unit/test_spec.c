@@ -17,22 +17,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "executor/spec.h"
+#include "profile_sample.h"
 #include "sandbox/supervisor.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 #define GOLDEN   "tests/unit/golden/spec_default.json"
 #define FILE_MAX (1024 * 1024)
-#define MIB      (INT64_C(1024) * 1024)
-
-static const struct spec_profile profile = {
-    .memory = 512 * MIB,
-    .cpus_milli = 1000,
-    .pids = 128,
-    .workspace = 256 * MIB,
-    .tmp = 64 * MIB,
-    .shm = 64 * MIB,
-};
 
 static struct spec_instance instance(void)
 {

@@ -1,6 +1,7 @@
 /* An engine that does well, and a good container. */
 #include <string.h>
 
+#include "../../unit/profile_sample.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -82,7 +83,7 @@ void rig_say_hello(struct engine_call *call)
         "12 2 0:55 /sys /proc/sys ro,nosuid,nodev,noexec,relatime - proc proc rw\\n";
     static const char zeroes[] = "0000000000000000";
     int64_t uid = call->uid;
-    auto_json cJSON *env = spec_env(&rig_profile, NULL);
+    auto_json cJSON *env = spec_env(&profile, NULL);
     auto_json cJSON *environ = cJSON_CreateObject();
     auto_buf struct buf out;
     auto_free char *text = NULL, *environ_text = NULL;

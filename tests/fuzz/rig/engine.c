@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../../unit/profile_sample.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "rig.h"
@@ -25,7 +26,7 @@ static void check_body(const char *path, const char *json)
     MUST(instance.uid >= LIMIT_UID_FIRST && instance.uid <= LIMIT_UID_LAST);
     spec_name(instance.uid, name);
     MUST(strcmp(path + strlen("/containers/create?name="), name) == 0);
-    expected = spec_body(&rig_profile, &instance);
+    expected = spec_body(&profile, &instance);
     MUST(rig.any_image || strcmp(json, expected) == 0);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../unit/profile_sample.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "executor/executor.h"
@@ -12,18 +13,8 @@
 
 #define CALLS_MAX   3
 #define RUNNING_MAX 2
-#define MIB         (INT64_C(1024) * 1024)
 
 struct rig rig;
-
-const struct spec_profile rig_profile = {
-    .memory = 512 * MIB,
-    .cpus_milli = 1000,
-    .pids = 128,
-    .workspace = 256 * MIB,
-    .tmp = 64 * MIB,
-    .shm = 64 * MIB,
-};
 
 static void take_message(struct wire_message *message)
 {
@@ -100,7 +91,7 @@ void rig_start(void)
         .profiles = {{
             .name = "default",
             .image = {.reference = "image", .pull = true, .pull_timeout_ms = 60000},
-            .spec = rig_profile,
+            .spec = profile,
             .timeout_max_ms = RIG_TIMEOUT_MS,
         }},
         .profile_count = 1,

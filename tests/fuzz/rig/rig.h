@@ -12,7 +12,6 @@
 #include <sys/queue.h>
 
 #include "base/buf.h"
-#include "executor/spec.h"
 #include "wire/outcome.h"
 
 struct engine_ops;
@@ -66,9 +65,6 @@ extern struct rig {
     bool rested; /* an ARTIFACT_REST has come */
     enum outcome_status last_status;
 } rig;
-
-/* Of the one profile, "default". */
-extern const struct spec_profile rig_profile;
 
 /* What a target must have. The answer to a call: 0 is none yet, else the status, and *ret_body,
  * which the rig frees. What a container's stream says, once in each turn. */
