@@ -151,6 +151,10 @@ class Container:
         assert answer.startswith(b"HTTP/1.1 101"), answer
         return sock
 
+    def give_cpus(self, cpus):
+        """From now on."""
+        request("POST", "/containers/%s/update" % self.id, {"NanoCpus": int(cpus * 1e9)})
+
     def running(self):
         try:
             return request("GET", "/containers/%s/json" % self.id)["State"]["Running"]
